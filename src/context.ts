@@ -107,6 +107,19 @@ export interface Background {
   around(job: JobContext, fields: object, run: () => Promise<void>): Promise<void>
 }
 
+/** A queue of background jobs, to which extensions add their own. */
+export interface Queue {
+  /**
+   * Declares a job.
+   *
+   * @param name its name in the database
+   * @param perform an error with `isPermanent` makes the job dead
+   */
+  declare(name: string, perform: (args: object, job: JobContext) => Promise<unknown>): void
+  /** Enqueues a job in the transaction of a request or a job. */
+  push(ctx: JobContext | Context, name: string, args: object): Promise<unknown>
+}
+
 /** The transaction of a job. */
 export interface BackgroundTransaction {
   commit(): Promise<void>

@@ -26,6 +26,7 @@ export type {
   JobConstructor,
   JobContext,
   Middleware,
+  Queue,
   State,
   UploadedFile,
 } from './context.js'

@@ -25,11 +25,6 @@ export class Discard extends Error {
   override name = 'Discard'
 }
 
-/** Thrown by a job, it rolls back the run, and the job is dead whatever the number of its attempts is. */
-export class Dead extends Error {
-  override name = 'Dead'
-}
-
 /** A run took longer than the `timeout` of its job. */
 export class JobTimeout extends Error {
   override name = 'JobTimeout'

@@ -20,11 +20,12 @@ import {
   type Hooks,
   type JobContext,
   type Middleware,
+  type Queue,
 } from '../index.js'
 import { Administration, type QueueCounts } from './administration.js'
 import { secretPaths, type ArgumentsOf } from './arguments.js'
 import { enqueueJob, newJob, unknownQueue, type EnqueueOptions } from './enqueue.js'
-import { definitionOf, type JobClass, type JobDefinition } from './job.js'
+import { definitionOf, Job, type JobClass, type JobDefinition } from './job.js'
 import { Run } from './run.js'
 import { JobStore, type NewJob } from './store.js'
 import type { JobTableOptions } from './table.js'
@@ -93,7 +94,7 @@ export interface DrainOptions {
 }
 
 /** The middleware of `jobQueue`. */
-export interface JobQueue extends Middleware {
+export interface JobQueue extends Middleware, Queue {
   /**
    * Enqueues a job without a request, in any transaction.
    *
@@ -151,7 +152,7 @@ const defaultSlots = 5
  * @throws DeclarationError when a job or an option is wrong
  */
 export function jobQueue(database: Database, options: JobQueueOptions): JobQueue {
-  const queue = new Queue(database, options)
+  const queue = new Jobs(database, options)
   const middleware = function jobQueue(_ctx: Context, next: Next) {
     return next()
   }
@@ -163,10 +164,12 @@ export function jobQueue(database: Database, options: JobQueueOptions): JobQueue
     counts: () => queue.administration.counts(),
     work: queue.work.bind(queue),
     administration: queue.administration,
+    declare: queue.declareNamed.bind(queue),
+    push: queue.push.bind(queue),
   }) as unknown as JobQueue
 }
 
-class Queue {
+class Jobs {
   private readonly store: JobStore
   readonly administration: Administration
   private readonly definitions = new Map<string, JobDefinition>()
@@ -246,6 +249,31 @@ class Queue {
     this.definitions.set(name, definition)
   }
 
+  declareNamed(name: string, perform: (args: object, job: JobContext) => Promise<unknown>): void {
+    const target = class {
+      readonly perform = perform
+    }
+    Job({ name })(target)
+    this.declare(definitionOf(target))
+  }
+
+  push(ctx: JobContext | Context, name: string, args: object): Promise<unknown> {
+    const definition = this.definitions.get(name)
+    if (!definition) throw new Error(`The job ${name} is not declared.`)
+    // Extensions store what is larger than the arguments that an application may pass.
+    const row = {
+      id: newId(),
+      name,
+      queue: definition.queue,
+      arguments: JSON.stringify(args),
+      requestId: ctx.requestId,
+    }
+    return inTransaction(ctx as Context, async ({ tx }) => {
+      await this.store.insert(tx, [row])
+      this.wakeAfter(ctx, row)
+    })
+  }
+
   async enqueue(
     tx: EntityManager,
     job: JobClass,
@@ -314,7 +342,7 @@ class Queue {
     )
   }
 
-  private wakeAfter(ctx: Context, { delay = 0, at }: NewJob): void {
+  private wakeAfter(ctx: Context | JobContext, { delay = 0, at }: NewJob): void {
     if (delay > 0 || at !== undefined) return
     if (this.worker) ctx.afterCommit(() => this.worker?.wake())
     else if (workerNumber() !== undefined) ctx.afterCommit(() => reportToPrimary({ kit: 'wake' }))

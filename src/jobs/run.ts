@@ -7,7 +7,7 @@ import {
   OutcomeUnknown,
 } from '../extension.js'
 import { ServiceUnavailable, type Background, type BackgroundTransaction, type JobContext } from '../index.js'
-import { Dead, Discard, JobTimeout, LeaseLost, RetryLater, ShuttingDown } from './errors.js'
+import { Discard, JobTimeout, LeaseLost, RetryLater, ShuttingDown } from './errors.js'
 import type { JobDefinition, Performs } from './job.js'
 import type { ClaimedJob, Ending, JobStore } from './store.js'
 
@@ -170,7 +170,7 @@ export class Run {
       const delay = milliseconds(error.delay)
       return ['failed', { state: 'waiting', delay, counts: false, ...stored }, 'job runs again later']
     }
-    if (error instanceof Dead || isLast)
+    if (isLast || Reflect.get(Object(error), 'isPermanent') === true)
       return ['dead', { state: 'dead', counts: true, ...stored }, 'job is dead']
     const delay = isTemporary(error) ? conflictPause : pauseAfter(attempt)
     return ['failed', { state: 'waiting', delay, counts: true, ...stored }, 'job failed']
@@ -195,7 +195,7 @@ export class Run {
   }
 }
 
-/** @throws Dead when they are not an object, because no later attempt would succeed */
+/** @throws a permanent error when they are not an object, because no later attempt would succeed */
 function argumentsOf({ arguments: json, name }: ClaimedJob): object {
   try {
     const args: unknown = JSON.parse(json)
@@ -203,7 +203,12 @@ function argumentsOf({ arguments: json, name }: ClaimedJob): object {
   } catch {
     // As below.
   }
-  throw new Dead(`The arguments of ${name} in the table are not a JSON object, so it cannot run.`)
+  throw Object.assign(
+    new Error(`The arguments of ${name} in the table are not a JSON object, so it cannot run.`),
+    {
+      isPermanent: true,
+    },
+  )
 }
 
 /** Whether another attempt may succeed at once: after a conflict, or when the connection was lost. */

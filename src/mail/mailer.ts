@@ -1,8 +1,15 @@
 import type { Next } from 'koa'
 import type { Transporter } from 'nodemailer'
 import type { Logger } from 'pino'
-import { channels, configuredBaseUrl, hasTransaction, measure, PerRequest } from '../extension.js'
-import { type Context, DeclarationError, type Middleware } from '../index.js'
+import {
+  beforeCommit,
+  channels,
+  configuredBaseUrl,
+  hasTransaction,
+  measure,
+  PerRequest,
+} from '../extension.js'
+import { type Context, DeclarationError, type JobContext, type Middleware, type Queue } from '../index.js'
 import { mails, type MailMessage } from './inbox.js'
 import { textOf, unescaped } from './text.js'
 
@@ -12,6 +19,11 @@ export interface MailerOptions {
   from?: string
   /** The server: `smtp://user:password@mail.example:587` (`MAIL_URL`). */
   url?: string
+  /**
+   * The queue of `jobQueue`. A mail is then a job of the request's transaction: it is sent if the request is committed, and
+   * again later if the mail server fails.
+   */
+  jobs?: Queue
 }
 
 /** A mail to one person. */
@@ -27,16 +39,29 @@ export interface Mail {
   locals?: Record<string, unknown>
   /** The language (that of the request). */
   locale?: string
+  /**
+   * False sends the mail after the commit, and not by the queue of `mailer({ jobs })`: for a mail that only known addresses get,
+   * whose row could be measured, and for one with the token of a link.
+   */
+  queued?: boolean
 }
 
 /** One address, with or without a name. A comma would add recipients, and a line break headers. */
 const recipient =
   /^(?:(?:"[^"\r\n]*"|[^<>,;:@"\r\n]*) ?<[^\s<>,;:@"]+@[^\s<>,;:@"]+>|[^\s<>,;:@"]+@[^\s<>,;:@"]+)$/
 
-/** The mails of a request. */
+/** The name of the job that sends a mail. */
+const jobName = 'deliver_mail'
+
+/** A mail as its job stores it. */
+type StoredMail = Omit<MailMessage, 'number' | 'date'>
+
+/** The mails of a request or a job. */
 interface Delivery {
   /** Prepares a mail, and returns the function that sends it. */
   prepare(ctx: Context, mail: Mail): () => void
+  /** Makes a mail a job of the transaction. Without it, there is no queue. */
+  enqueue?: ((ctx: Context, mail: Mail) => void) | undefined
   /** Sends the mails of a request without a transaction, after its handler. */
   waiting: (() => void)[]
 }
@@ -57,8 +82,11 @@ export function mailer(options: MailerOptions = {}): Middleware {
   let transport: Transporter | undefined
   let keeps = true
 
+  const { jobs } = options
+  jobs?.declare(jobName, (args) => send(args as StoredMail))
+
   async function mailer(ctx: Context, next: Next): Promise<void> {
-    const delivery: Delivery = { prepare, waiting: [] }
+    const delivery: Delivery = { prepare, enqueue: jobs && enqueue, waiting: [] }
     deliveries.set(ctx, delivery)
     await next()
     if (ctx.status < 400) for (const send of delivery.waiting) send()
@@ -83,7 +111,28 @@ export function mailer(options: MailerOptions = {}): Middleware {
     }
   }
 
+  /** Renders a mail just before the commit, and enqueues its job. */
+  function enqueue(ctx: Context, mail: Mail): void {
+    beforeCommit(ctx, () => jobs?.push(ctx, jobName, write(ctx, mail, from)))
+  }
+
+  /** Sends a mail of the queue. A mail server that rejects it for good would reject it again. */
+  async function send(mail: StoredMail): Promise<void> {
+    if (keeps) mails.add({ ...mail, date: new Date() })
+    if (!transport) return
+    try {
+      await transmit(mail, transport)
+    } catch (error) {
+      const { responseCode = 0 } = Object(error) as { responseCode?: number }
+      throw responseCode >= 500 ? Object.assign(Object(error), { isPermanent: true }) : error
+    }
+  }
+
   return Object.assign(mailer, {
+    aroundJob: (job: JobContext, run: () => Promise<void>) => {
+      deliveries.set(job, { prepare, enqueue: jobs && enqueue, waiting: [] })
+      return run()
+    },
     start: async (_logger: Logger, env: string) => {
       // A malformed `BASE_URL` is reported at the start.
       absoluteUrl('')
@@ -109,7 +158,9 @@ export function mailer(options: MailerOptions = {}): Middleware {
  * @example sendMail(ctx, { to: user.email, name: 'welcome', locals: { url: absoluteUrl('/') } })
  * @throws DeclarationError when `to` isn't one address, or without `mailer()`
  */
-export function sendMail(ctx: Context, mail: Mail): void {
+export function sendMail(to: Context | JobContext, mail: Mail): void {
+  // A job has the members of a context that mails use.
+  const ctx = to as Context
   const delivery = deliveries.get(ctx)
   if (!delivery) throw new DeclarationError('sendMail() needs app.use(mailer()) above the route.')
   if (!recipient.test(mail.to)) {
@@ -117,20 +168,30 @@ export function sendMail(ctx: Context, mail: Mail): void {
       'The recipient of a mail is one address: ada@example.com or Ada <ada@example.com>.',
     )
   }
+  if (delivery.enqueue && mail.queued !== false) return delivery.enqueue(ctx, mail)
   const send = delivery.prepare(ctx, mail)
   if (hasTransaction(ctx)) ctx.afterCommit(send)
   else delivery.waiting.push(send)
 }
 
-/** Sends a mail after the response of its request. */
+/** Sends a mail after the response of its request. A job has none. */
 async function deliver(
-  { res }: Context,
+  { res }: { res?: Context['res'] },
   name: string,
   write: () => Omit<MailMessage, 'number'>,
   transport: Transporter,
 ): Promise<void> {
-  if (!res.closed) await new Promise((closed) => res.once('close', closed))
-  const end = measure(channels.mail, 'name', name)
+  if (res && !res.closed) await new Promise((closed) => res.once('close', closed))
+  await transmit({ name }, transport, write)
+}
+
+/** Sends a mail now, and publishes how long that took. */
+async function transmit(
+  mail: { name: string } & Partial<StoredMail>,
+  transport: Transporter,
+  write: () => Partial<StoredMail> = () => mail,
+): Promise<void> {
+  const end = measure(channels.mail, 'name', mail.name)
   try {
     const { to, from, subject, html, text } = write()
     await transport.sendMail({ to, from, subject, html, text })

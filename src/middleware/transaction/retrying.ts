@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../../context.js'
+import { snapshotChecks } from '../../data/transactions/before-commit.js'
 import { snapshotForRetry } from '../../data/transactions/retry-snapshots.js'
 import { ReplicaFailed } from '../../data/transactions/transaction-place.js'
 import { TransactionConflict } from '../../errors.js'
@@ -51,7 +52,7 @@ export async function retrying(
   const start = now()
   let longest = 0
   let needsPrimary = false
-  const restores = [snapshotResponse(ctx), snapshotForRetry(ctx)]
+  const restores = [snapshotResponse(ctx), snapshotForRetry(ctx), snapshotChecks(ctx)]
   for (let count = 0; ; count += 1) {
     const began = now()
     try {

@@ -7,5 +7,5 @@ import type { User } from '../models/user.js'
 export function passwordReset(ctx: Context, user: User): void {
   const token = signedToken('password reset', user.id, { expires: '20 minutes', stamp: passwordStamp(user) })
   const url = absoluteUrl(`/password_reset/open/${token}`)
-  sendMail(ctx, { to: user.email, name: 'password_reset', locals: { url } })
+  sendMail(ctx, { to: user.email, name: 'password_reset', locals: { url }, queued: false })
 }
