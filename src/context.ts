@@ -74,7 +74,7 @@ export interface JobContext extends Pick<
 > {
   /** The id of the job, which is the same in each attempt: the idempotency key for other services. */
   readonly id: string
-  /** The name of the job: `send_digest`. */
+  /** The name of its class: `SendDigest`. */
   readonly name: string
   /** The number of the attempt, from 1. */
   readonly attempt: number

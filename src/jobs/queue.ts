@@ -253,6 +253,7 @@ class Jobs {
     const target = class {
       readonly perform = perform
     }
+    Object.defineProperty(target, 'name', { value: name })
     Job({ name })(target)
     this.declare(definitionOf(target))
   }

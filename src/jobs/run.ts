@@ -50,7 +50,7 @@ export class Run {
     const { id, name, queue, attempt, requestId, late } = job
     const { signal } = this.controller
     this.line = { late }
-    const members = { id, name, attempt, signal, requestId }
+    const members = { id, name: definition.target.name, attempt, signal, requestId }
     const begun = env.background.begin(env.store.database, members, { job: id, name, queue, attempt })
     this.context = begun.job
     this.transaction = begun.transaction
@@ -158,7 +158,7 @@ export class Run {
     const { attempt } = this.job
     const { attempts, pauseAfter } = this.definition
     const isLast = attempt >= attempts
-    const stored = { error: JSON.stringify(loggedError(error)) }
+    const stored = { error: storedError(error) }
     if (error instanceof LeaseLost) return ['lost', undefined, 'lost its lease']
     if (this.controller.signal.reason instanceof ShuttingDown) {
       const dead: Ending = { state: 'dead', counts: true, ...stored }
@@ -209,6 +209,14 @@ function argumentsOf({ arguments: json, name }: ClaimedJob): object {
       isPermanent: true,
     },
   )
+}
+
+/** The error without secrets, as JSON. A violated constraint is explained without the values that the database repeats. */
+function storedError(error: unknown): string {
+  const { type, message, stack } = Object(loggedError(explainDatabaseError(error))) as Partial<Error> & {
+    type?: string
+  }
+  return JSON.stringify({ type: type ?? typeof error, message: message ?? String(error), stack })
 }
 
 /** Whether another attempt may succeed at once: after a conflict, or when the connection was lost. */

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { Context } from '../context.js'
+import type { Context, JobContext } from '../context.js'
 import { withRedactedErrors } from './logger.js'
 import { PerRequest } from '../common/per-request.js'
 
@@ -38,9 +38,9 @@ export function addLogFields(ctx: Context, fields: object): void {
   if (state) state.fields = state.fields ? { ...state.fields, ...fields } : fields
 }
 
-/** Adds fields to each line of a request's log. */
-export function logFields(ctx: Context, fields: object): void {
-  const own = loggerOf(ctx)?.child(fields)
+/** Adds fields to each line of the log of a request or a job. */
+export function logFields(ctx: Context | JobContext, fields: object): void {
+  const own = loggerOf(ctx as Context)?.child(fields)
   if (own) Object.assign(loggers.get(ctx) ?? {}, { own })
 }
 

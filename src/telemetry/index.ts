@@ -10,6 +10,7 @@ import type { Next } from 'koa'
 import { explainDatabaseError, logFields, redactedPath, statusOf } from '../extension.js'
 import type { Context, Middleware } from '../index.js'
 import { exceptionOf } from './exception.js'
+import { traceJob } from './job-span.js'
 import { isSampled, report } from './report.js'
 
 /**
@@ -42,6 +43,7 @@ export function telemetry(): Middleware {
   return Object.assign(telemetry, {
     beforeBody: true,
     begin,
+    aroundJob: traceJob,
     start: async () => {
       const provider = trace.getTracerProvider()
       // Without an SDK, nobody reads the report.
