@@ -1,4 +1,4 @@
-import type { EntityManager, QueryResult, QueryRunner } from 'typeorm'
+import type { DataSource, EntityManager, QueryResult, QueryRunner } from 'typeorm'
 import { engineOf } from '../extension.js'
 import type { Database } from '../index.js'
 import { tableNames, type JobTableOptions } from './table.js'
@@ -298,8 +298,11 @@ export class JobStore {
   }
 
   /** Runs work over a connection of its own. It is never that of a replica. */
-  private async alone<T>(work: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    const runner = this.database.createQueryRunner('master')
+  private async alone<T>(
+    work: (runner: QueryRunner) => Promise<T>,
+    database: DataSource = this.database,
+  ): Promise<T> {
+    const runner = database.createQueryRunner('master')
     try {
       return await work(runner)
     } finally {
@@ -309,7 +312,7 @@ export class JobStore {
 
   /** Runs work over the connection of a manager, if it has one. */
   private in<T>(tx: EntityManager | undefined, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    return tx?.queryRunner ? work(tx.queryRunner) : this.alone(work)
+    return tx?.queryRunner ? work(tx.queryRunner) : this.alone(work, tx?.dataSource)
   }
 }
 
