@@ -56,7 +56,7 @@ export interface ContextMembers {
   readonly requestId: string
 }
 
-/** What a job, and the hook `aroundJob`, have of a context. Policies do not apply, because a job has no user. */
+/** The members of a context that a job has. Policies do not apply, because a job has no user. */
 export interface JobContext extends Pick<
   Context,
   | 'tx'
@@ -84,7 +84,7 @@ export interface JobContext extends Pick<
   readonly requestId: string | undefined
 }
 
-/** What an application offers to work without a request. */
+/** Runs work without a request, with the services of an application. */
 export interface Background {
   readonly env: string
   /** Returns the function that instantiates a class for a job. */

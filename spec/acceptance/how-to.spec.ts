@@ -1,5 +1,4 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -57,7 +56,7 @@ describe('An application with the recipes of docs/how-to.md', function () {
       const file = namedFile(block)
       if (file) write(file, block.code)
       for (const line of block.code.split('\n'))
-        if (line.startsWith('npx kit generate migration')) await run(...line.split(' ').slice(2))
+        if (/^npx kit generate (migration|job)/.test(line)) await run(...line.split(' ').slice(2))
     }
     write('public/index.html', '<p>The front end</p>')
     write('public/assets/app.js', 'start()')
@@ -76,15 +75,11 @@ describe('An application with the recipes of docs/how-to.md', function () {
     remove?.()
   })
 
-  it('runs a job once, in the worker', async () => {
+  it('enqueues a job with a request', async () => {
     const { status, body } = await send('POST', '/welcome', {})
     expect(status).to.equal(202)
-    expect(body).to.include({ name: 'welcome', attempts: 0, finished_at: null })
-    const worker = spawn(process.execPath, ['dist/src/worker.js'], { cwd: folder, env: environment() })
-    const lines = createInterface(worker.stdout)
-    expect(await once(lines, 'line')).to.deep.equal(['A mail to ada@example.com goes here.'])
-    worker.kill('SIGTERM')
-    expect(await once(worker, 'close')).to.deep.equal([0, null])
+    const { output } = await kit(folder, ['jobs', 'list', '--json'])
+    expect(JSON.parse(output)[0]).to.include({ id: Reflect.get(body, 'id'), name: 'call_webhook' })
   })
 
   it('reads and writes a table with numeric keys', async () => {

@@ -36,7 +36,7 @@ describe('telemetry() and jobs', () => {
 
   const runs = () => spans.filter(({ name }) => name === 'job Anything')
 
-  it('makes each run a trace of its own, with the id of the request that enqueued it', () => {
+  it('gives each run its own trace, with the id of the request that enqueued it', () => {
     expect(runs().map(({ kind, parent, status }) => ({ kind, parent, status }))).to.deep.equal([
       { kind: 4, parent: undefined, status: 2 },
       { kind: 4, parent: undefined, status: 0 },

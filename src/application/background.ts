@@ -65,7 +65,7 @@ export class BackgroundWork implements Background {
   }
 }
 
-/** What a request has and a job lacks, as far as the members of the context use it. */
+/** Members that a request has and a job lacks, as far as those of the context use them. */
 function absent(): object {
   return {
     state: {},

@@ -40,7 +40,7 @@ export interface Selection {
   name?: string | undefined
 }
 
-/** What the commands of `kit jobs` read and change. */
+/** Reads and changes jobs for the commands of `kit jobs`. */
 export class Administration {
   constructor(
     private readonly store: JobStore,
@@ -102,7 +102,7 @@ export class Administration {
     )
   }
 
-  /** Deletes jobs. One that is running is aborted. Returns their number. */
+  /** Deletes jobs, and aborts those that run. Returns their number. */
   discard(selection: Selection): Promise<number> {
     const [condition, values] = conditionOf(selection)
     return this.store.change(`DELETE FROM ${this.store.jobs} WHERE ${condition}`, values)

@@ -4,7 +4,7 @@ import { DeclarationError, type Model } from '../index.js'
 /** The maximum size of a job's arguments, in bytes of JSON. */
 const maxBytes = 65_536
 
-/** What JSON can carry of a type. The rest, such as a date, a function or a record, is `never`, and does not compile. */
+/** The part of a type that JSON can carry. The rest, such as a date, a function or a record, is `never`, and does not compile. */
 export type Json<T> = T extends string | number | boolean | null | undefined
   ? T
   : T extends bigint | symbol | Date | Model | ((...args: never[]) => unknown)

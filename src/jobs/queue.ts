@@ -115,7 +115,7 @@ export interface JobQueue extends Middleware, Queue {
    */
   drain(options?: DrainOptions): Promise<Drained>
   drain(deadline: Date): Promise<unknown>
-  /** The numbers of jobs of each queue, for a metric or a page of your own. */
+  /** The numbers of jobs of each queue, for a metric or a page. */
   counts(): Promise<QueueCounts[]>
   /**
    * Starts the worker of `kit work`.
@@ -125,7 +125,7 @@ export interface JobQueue extends Middleware, Queue {
    */
   work(options: WorkOptions): Promise<Worker>
   /**
-   * What the commands of `kit jobs` do.
+   * Does the work of `kit jobs`.
    *
    * @internal
    */

@@ -11,7 +11,7 @@ import { Discard, JobTimeout, LeaseLost, RetryLater, ShuttingDown } from './erro
 import type { JobDefinition, Performs } from './job.js'
 import type { ClaimedJob, Ending, JobStore } from './store.js'
 
-/** What the runs of a worker share. */
+/** The services that the runs of a worker share. */
 export interface RunEnvironment {
   store: JobStore
   background: Background
@@ -153,7 +153,7 @@ export class Run {
     return 'lost'
   }
 
-  /** What a failed run stores, and the message of its line in the log. */
+  /** Returns the end of a failed run as it is stored, and the message of its line in the log. */
   private endingOf(error: unknown): [outcome: Outcome, ending: Ending | undefined, message: string] {
     const { attempt } = this.job
     const { attempts, pauseAfter } = this.definition

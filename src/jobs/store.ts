@@ -31,7 +31,7 @@ export interface ClaimedJob {
   readonly requestId: string | undefined
 }
 
-/** What a worker runs. */
+/** The jobs that a worker can run. */
 export interface Claims {
   worker: string
   /** The names that it knows, with the numbers of their attempts. */
@@ -262,7 +262,7 @@ export class JobStore {
     return affected ?? 0
   }
 
-  /** Runs work in a transaction of its own. */
+  /** Runs work in its own transaction. */
   async transaction<T>(work: (runner: QueryRunner) => Promise<T>): Promise<T> {
     return this.alone(async (runner) => {
       // MariaDB would lock the gaps between rows at its own level, so that requests could not insert jobs.
@@ -297,7 +297,7 @@ export class JobStore {
     return records as Found[]
   }
 
-  /** Runs work over a connection of its own. It is never that of a replica. */
+  /** Runs work over its own connection. It is never that of a replica. */
   private async alone<T>(
     work: (runner: QueryRunner) => Promise<T>,
     database: DataSource = this.database,

@@ -19,7 +19,7 @@ export interface WorkerOptions {
   untilEmpty?: boolean
 }
 
-/** What a worker uses. */
+/** The services of a worker. */
 export interface WorkerEnvironment extends RunEnvironment {
   logger: Logger
   definitions: ReadonlyMap<string, JobDefinition>

@@ -13,7 +13,7 @@ import { exceptionOf } from './exception.js'
 /** Errors by which a job asks for its end, or for another run. */
 const planned = ['Discard', 'RetryLater']
 
-/** Makes each run of a job a trace of its own, and adds its ids to the job's log. */
+/** Makes each run of a job its own trace, and adds its ids to the job's log. */
 export async function traceJob(job: JobContext, run: () => Promise<void>): Promise<void> {
   const { name, requestId } = job
   const attributes = requestId === undefined ? {} : { 'resource_kit.request_id': requestId }

@@ -39,7 +39,7 @@ export class Reports {
   }
 }
 
-/** What the spec lets a job do. */
+/** The work of a job, which the spec sets. */
 export const behavior: { perform: (args: { text: string }, job: JobContext) => unknown } = {
   perform: () => undefined,
 }

@@ -95,7 +95,8 @@ export class Tick {
 export function killedJobs(url: string, env?: string) {
   const database = digestsDatabase(url)
   const jobs = jobQueue(database, {
-    jobs: [Work, KilledAt, Outside, Paused, Tick],
+    // Other processes run the ticks.
+    jobs: [Work, KilledAt, Outside, Paused, ...(env === undefined ? [Tick] : [])],
     queues: ['default', 'ticks'],
     lease: '1 second',
   })

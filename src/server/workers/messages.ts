@@ -5,7 +5,7 @@ export type WorkerMessage =
   | { kit: 'received'; key: string }
   /** The worker wants no more connections. */
   | { kit: 'withdraw'; key: string }
-  /** The application has background jobs, which a process of their own runs. */
+  /** The application has background jobs, which another process runs. */
   | { kit: 'jobs' }
   /** A background job was enqueued. */
   | { kit: 'wake' }
