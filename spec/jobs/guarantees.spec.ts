@@ -1,0 +1,232 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { setTimeout as delay } from 'node:timers/promises'
+import { expect } from 'chai'
+import { DeclarationError, errors, type Database } from '../../src/index.js'
+import { Job, jobQueue, Schedule, type JobContext, type JobQueue } from '../../src/jobs/index.js'
+import { captureLog } from '../../src/testing/index.js'
+import { failure } from '../support/failure.js'
+import {
+  Anything,
+  behavior,
+  digests,
+  digestsDatabase,
+  digestsUrl,
+  Effect,
+  Once,
+  SendDigest,
+} from '../support/applications/digests.js'
+import { engine, itOnce } from '../support/engine.js'
+import { Site } from '../support/site.js'
+
+describe('Jobs of requests', () => {
+  let database: Database
+  let jobs: JobQueue
+  let site: Site
+  let attempts: number
+  let release: () => void
+  let isWaiting: Promise<void>
+
+  beforeEach(async () => {
+    database = digestsDatabase(await digestsUrl())
+    const made = digests(database)
+    jobs = made.jobs
+    attempts = 0
+    behavior.perform = () => undefined
+    let reached = (): void => {}
+    isWaiting = new Promise((resolve) => (reached = resolve))
+    const released = new Promise<void>((resolve) => (release = resolve))
+    const unique = true
+    made.app.put('/retried', async (ctx) => {
+      await ctx.enqueue(SendDigest, { text: 'once' })
+      attempts += 1
+      if (attempts === 1) throw new errors.TransactionConflict()
+      ctx.status = 204
+    })
+    made.app.post('/savepoint', async (ctx) => {
+      await ctx.tx
+        .transaction(async (tx) => {
+          await jobs.enqueue(tx, SendDigest, { text: 'undone' })
+          throw new Error('undone')
+        })
+        .catch(() => undefined)
+      await ctx.enqueue(SendDigest, { text: 'kept' })
+      ctx.status = 201
+    })
+    made.app.post('/unawaited', (ctx) => {
+      void ctx.enqueue(SendDigest, { text: 'lost' })
+      ctx.status = 201
+    })
+    made.app.post('/unique', async (ctx) => {
+      await ctx.enqueue(Anything, { text: 'unique' }, { unique })
+      const { fails } = ctx.request.body as { fails: boolean }
+      ctx.status = fails ? 422 : 201
+    })
+    made.app.post('/slow', async (ctx) => {
+      await ctx.save(Object.assign(new Effect(), { text: 'of the slow request' }))
+      await ctx.enqueue(Anything, { text: 'unique' }, { unique })
+      reached()
+      await released
+      ctx.status = 201
+    })
+    site = await Site.open(made.app)
+  })
+
+  afterEach(() => site.close())
+
+  const waiting = async () => (await jobs.waiting(SendDigest)).map(({ text }) => text)
+
+  it('are enqueued once by a request that is retried', async () => {
+    expect((await site.put('/retried', { json: {} })).status).to.equal(204)
+    expect(attempts).to.equal(2)
+    expect(await waiting()).to.deep.equal(['once'])
+  })
+
+  it('are undone with their savepoint', async () => {
+    expect((await site.post('/savepoint', { json: {} })).status).to.equal(201)
+    expect(await waiting()).to.deep.equal(['kept'])
+  })
+
+  it('do not exist when the commit fails, because the request did not await them', async () => {
+    expect((await site.post('/unawaited', { json: {} })).status).to.equal(500)
+    expect(await waiting()).to.deep.equal([])
+  })
+
+  it('exist once for a unique key, for 200 requests at once of which some are rolled back', async () => {
+    const post = (_: unknown, index: number) => site.post('/unique', { json: { fails: index % 3 === 0 } })
+    await Promise.all(Array.from({ length: 200 }, post))
+    expect(await jobs.waiting(Anything)).to.have.length(1)
+  })
+
+  it('do not start before the commit of a request that found a waiting job with its unique key', async () => {
+    await site.post('/unique', { json: {} })
+    const slow = site.post('/slow', { json: {} })
+    await isWaiting
+    const seen: number[] = []
+    behavior.perform = async (_args, job) => seen.push(await job.tx.count(Effect))
+    const early = jobs.drain()
+    // On SQLite, the claim waits for the request.
+    if (engine !== 'sqlite') expect(await early).to.deep.equal({ finished: 0, failed: [] })
+    release()
+    expect((await slow).status).to.equal(201)
+    await early
+    await jobs.drain()
+    expect(seen).to.deep.equal([1])
+  })
+
+  it('do not start before they are due, with a wrong clock of the process', async () => {
+    await jobs.enqueue(database.manager, SendDigest, { text: 'a' }, { delay: '30 minutes' })
+    const { now } = Date
+    Date.now = () => now() + 3_600_000
+    try {
+      expect(await jobs.drain()).to.deep.equal({ finished: 0, failed: [] })
+    } finally {
+      Date.now = now
+    }
+  })
+
+  it('stay in the table while no class declares them', async () => {
+    await jobs.enqueue(database.manager, SendDigest, { text: 'a' })
+    await database.query("UPDATE jobs SET name = 'removed'")
+    expect(await jobs.drain()).to.deep.equal({ finished: 0, failed: [] })
+    expect(await jobs.counts()).to.have.length(1)
+    expect(await jobs.administration.unknownNames()).to.deep.equal(['removed'])
+  })
+
+  it('cost one read each second while none is due, and nothing is written', async () => {
+    await site.close()
+    database = digestsDatabase(database.url)
+    const log = captureLog()
+    site = await Site.open(digests(database, { env: 'production', logger: log.logger }).app)
+    const version = () => (engine === 'sqlite' ? database.query('PRAGMA data_version') : undefined)
+    const before = await version()
+    const statements: string[] = []
+    const collect = (message: unknown): void => void statements.push(Object(message).sql)
+    subscribe('resource-kit:query', collect)
+    await delay(2500)
+    unsubscribe('resource-kit:query', collect)
+    expect(statements.length).to.be.within(1, 3)
+    expect(statements.filter((sql) => !sql.startsWith('SELECT'))).to.deep.equal([])
+    expect(await version()).to.deep.equal(before)
+  })
+})
+
+describe('jobQueue(database, options)', () => {
+  const database = digestsDatabase('sqlite::memory:')
+
+  @Job({ name: 'once' })
+  class Another {
+    perform(_args: object, _job: JobContext) {}
+  }
+
+  class Plain {
+    perform(_args: object) {}
+  }
+
+  for (const [title, options, message] of [
+    ['two jobs of one name', { jobs: [Once, Another] }, 'Once and Another are both the job "once"'],
+    ['an undeclared queue', { jobs: [Anything] }, 'anything uses the queue "urgent", which isn\'t declared'],
+    ['a class without @Job', { jobs: [Plain] }, 'Plain is not a job. Decorate the class with @Job().'],
+    ['a short lease', { jobs: [], lease: 10 }, 'The `lease` of jobQueue() is less than a second.'],
+    ['a malformed duration', { jobs: [], poll: 'soon' as '1 second' }, '"soon" isn\'t a duration.'],
+  ] as const)
+    itOnce(`rejects ${title}`, () => {
+      expect(() => jobQueue(database, options)).to.throw(DeclarationError, message)
+    })
+
+  for (const [title, declare, message] of [
+    ['attempts', () => Job({ attempts: 0 })(Plain), '@Job of Plain has 0 attempts.'],
+    ['an expression', () => Schedule('every day')(Plain), 'is "every day", which isn\'t a cron expression'],
+    [
+      'a time zone',
+      () => Schedule('@daily', { timeZone: 'Berlin' })(Plain),
+      'the unknown time zone "Berlin"',
+    ],
+    ['a schedule without a tick', () => Schedule('0 0 30 2 *')(Plain), '"0 0 30 2 *" of Plain never fires'],
+  ] as const)
+    itOnce(`rejects ${title} of a decorator`, () => {
+      expect(declare).to.throw(DeclarationError, message)
+    })
+
+  for (const [title, enqueue, message] of [
+    [
+      'delay and at',
+      (queue: JobQueue) => queue.enqueue(database.manager, Once, { text: '' }, { delay: 1, at: new Date() }),
+      'Use one of them',
+    ],
+    [
+      'an undeclared queue',
+      (queue: JobQueue) => queue.enqueue(database.manager, Once, { text: '' }, { queue: 'x' }),
+      'the queue "x"',
+    ],
+    [
+      'an undeclared job',
+      (queue: JobQueue) => queue.enqueue(database.manager, SendDigest, { text: '' }),
+      'SendDigest is not a job of this queue',
+    ],
+    [
+      'large arguments',
+      (queue: JobQueue) => queue.enqueue(database.manager, Once, { text: 'x'.repeat(70_000) }),
+      'at most 65536 are allowed',
+    ],
+  ] as const)
+    itOnce(`rejects ${title} when a job is enqueued`, async () => {
+      const error = await failure(enqueue(jobQueue(database, { jobs: [Once] })))
+      expect(error).to.be.instanceOf(DeclarationError)
+      expect(String(error)).to.contain(message)
+    })
+
+  itOnce('checks arguments when the application is compiled', () => {
+    const queue = jobQueue(database, { jobs: [Once] })
+    const { manager } = database
+    // Only the types matter here.
+    const never = (): unknown[] => [
+      // @ts-expect-error a member is missing
+      queue.enqueue(manager, Once, {}),
+      // @ts-expect-error a date is not text
+      queue.enqueue(manager, Once, { text: new Date() }),
+      // @ts-expect-error a class without perform
+      jobQueue(database, { jobs: [Effect] }),
+    ]
+    expect(never).to.be.a('function')
+  })
+})
