@@ -41,11 +41,12 @@ async function run(
 ): Promise<void> {
   const { app, queue } = await loadQueue(build)
   await app.run()
+  let isEnded = true
   try {
     const { ended } = await queue.work(options)
-    if (options.untilEmpty) void ended.then(() => app.close())
-  } catch (error) {
-    await app.close()
-    throw error
+    isEnded = options.untilEmpty
+    if (isEnded) await ended
+  } finally {
+    if (isEnded) await app.close()
   }
 }
