@@ -140,41 +140,50 @@ export class JobStore {
     lease: number,
     { later = false, except = [] }: { later?: boolean; except?: readonly string[] } = {},
   ): Promise<{ claimed: ClaimedJob[]; dead: ClaimedJob[] }> {
-    const { now, skipLocked = '' } = this.engine
     const [condition, values] = this.claimable(claims)
-    const due = later ? '' : `AND due_at <= ${now}`
+    const due = later ? '' : `AND due_at <= ${this.engine.now}`
     const others = except.length > 0 ? `AND id NOT IN (${marks(except)})` : ''
-    const sql = `SELECT id, name, queue, arguments, state, attempts, request_id, ${now} - due_at AS late FROM ${this.jobs}
-      WHERE ${condition} ${due} ${others} ORDER BY due_at LIMIT ${count} ${skipLocked}`
-    return this.transaction(async (runner) => {
-      const rows: Row[] = []
-      for (const queue of claims.queues) {
-        if (rows.length < count)
-          rows.push(...(await this.rows<Row>(runner, sql, [...values(queue), ...except])))
-      }
-      const found = rows.slice(0, count)
+    const where = `WHERE ${condition} ${due} ${others} ORDER BY due_at LIMIT ?`
+    const claimed: Row[] = []
+    const dead: Row[] = []
+    for (const queue of claims.queues) {
+      const left = count - claimed.length - dead.length
+      if (left === 0) break
+      const found = await this.start(where, [...values(queue), ...except, left], claims.worker, lease)
       const isOver = ({ state, name, attempts }: Row): boolean =>
         state === 'running' && Number(attempts) >= (claims.attempts.get(name) ?? 0)
-      const [dead, claimed] = [found.filter(isOver), found.filter((row) => !isOver(row))]
-      await this.start(runner, claimed, claims.worker, lease)
-      await this.bury(runner, dead)
-      return { claimed: claimed.map(toClaimed(1)), dead: dead.map(toClaimed(0)) }
+      for (const row of found) (isOver(row) ? dead : claimed).push(row)
+    }
+    if (dead.length > 0) await this.alone((runner) => this.bury(runner, dead))
+    return { claimed: claimed.map(toClaimed(1)), dead: dead.map(toClaimed(0)) }
+  }
+
+  /** Starts jobs, and returns their rows as they were before, the first that was due first. */
+  private async start(where: string, values: unknown[], worker: string, lease: number): Promise<Row[]> {
+    const { now, skipLocked = '', updatesFrom } = this.engine
+    const change = `UPDATE ${this.jobs} SET state = 'running', worker = ?, attempts = attempts + 1, unique_key = NULL, due_at = ${now} + ?`
+    if (updatesFrom) {
+      const due = `SELECT id AS due_id, state AS was, due_at AS was_due FROM ${this.jobs} ${where} ${skipLocked}`
+      const columns = `id, name, queue, arguments, was AS state, attempts - 1 AS attempts, request_id, ${now} - was_due AS late`
+      const sql = `WITH due AS MATERIALIZED (${due}) ${change} FROM due WHERE id = due_id RETURNING ${columns}`
+      const rows = await this.alone((runner) => this.rows<Row>(runner, sql, [...values, worker, lease]))
+      return rows.toSorted((one, other) => Number(other.late) - Number(one.late))
+    }
+    return this.transaction(async (runner) => {
+      const columns = `id, name, queue, arguments, state, attempts, request_id, ${now} - due_at AS late`
+      const rows = await this.rows<Row>(
+        runner,
+        `SELECT ${columns} FROM ${this.jobs} ${where} ${skipLocked}`,
+        values,
+      )
+      const ids = rows.map(({ id }) => id)
+      if (rows.length > 0)
+        await this.query(runner, `${change} WHERE id IN (${marks(ids)})`, [worker, lease, ...ids])
+      return rows
     })
   }
 
-  private async start(runner: QueryRunner, rows: Row[], worker: string, lease: number): Promise<void> {
-    if (rows.length === 0) return
-    const ids = rows.map(({ id }) => id)
-    await this.query(
-      runner,
-      `UPDATE ${this.jobs} SET state = 'running', worker = ?, attempts = attempts + 1, unique_key = NULL,
-         due_at = ${this.engine.now} + ? WHERE id IN (${marks(ids)})`,
-      [worker, lease, ...ids],
-    )
-  }
-
   private async bury(runner: QueryRunner, rows: Row[]): Promise<void> {
-    if (rows.length === 0) return
     const ids = rows.map(({ id }) => id)
     await this.query(
       runner,
@@ -266,7 +275,8 @@ export class JobStore {
   async transaction<T>(work: (runner: QueryRunner) => Promise<T>): Promise<T> {
     return this.alone(async (runner) => {
       // MariaDB would lock the gaps between rows at its own level, so that requests could not insert jobs.
-      await runner.startTransaction('READ COMMITTED')
+      const isDefault = this.engine.readsCommitted?.(this.database, undefined)
+      await runner.startTransaction(isDefault ? undefined : 'READ COMMITTED')
       try {
         const result = await work(runner)
         await runner.commitTransaction()

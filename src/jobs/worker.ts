@@ -5,7 +5,7 @@ import { LeaseLost, ShuttingDown } from './errors.js'
 import type { JobDefinition } from './job.js'
 import { Run, type Outcome, type RunEnvironment } from './run.js'
 import type { Ticks } from './ticks.js'
-import type { ClaimedJob } from './store.js'
+import type { ClaimedJob, Claims } from './store.js'
 
 /** The options of a worker. Times are in milliseconds. */
 export interface WorkerOptions {
@@ -51,11 +51,16 @@ export class Worker {
   private warnedAt = -Infinity
   private cleanedAt = performance.now()
   private isTableMissing = false
+  private readonly claims: Claims
+  /** Whether the last claim has used all free slots. */
+  private isBusy = false
+  private polledAt = -Infinity
 
   constructor(
     private readonly env: WorkerEnvironment,
     private readonly options: WorkerOptions,
   ) {
+    this.claims = { worker: env.worker, queues: options.queues, attempts: attemptsOf(env.definitions) }
     this.loop = this.work()
     this.extendLater(options.lease / 3)
   }
@@ -127,23 +132,31 @@ export class Worker {
     const free = options.slots - this.running.size
     if (free === 0) return Infinity
     const { queues } = options
-    const claims = { worker: env.worker, queues, attempts: attemptsOf(env.definitions) }
-    const { now, due } = await env.store.poll(claims)
+    // While jobs wait, a claim needs no poll before it.
+    if (this.isBusy && performance.now() < this.polledAt + options.poll && (await this.claim(queues, free)))
+      return 0
+    const { now, due } = await env.store.poll(this.claims)
+    this.polledAt = performance.now()
     await this.cleanUp()
     const nextTick = await env.ticks.fire(now)
     const dueQueues = queues.filter((_, index) => (due[index] ?? Infinity) <= now)
-    if (dueQueues.length > 0) {
-      const { claimed, dead } = await env.store.claim({ ...claims, queues: dueQueues }, free, options.lease)
-      for (const { id: job, name, queue, attempt } of dead)
-        env.logger.error({ job, name, queue, attempt }, 'job is dead')
-      for (const job of claimed) this.start(job)
-      // There may be more, and the time of the next one is unknown.
-      if (claimed.length + dead.length > 0) return 0
-    }
+    if (dueQueues.length > 0 && (await this.claim(dueQueues, free))) return 0
     const next = Math.min(...due.map((time) => time ?? Infinity), nextTick) - now
     const poll = options.poll * (1 + Math.random() / 10)
     // A job that is due and was not claimed belongs to another worker, or is locked by a request.
     return next > 0 ? Math.min(next, poll) : poll
+  }
+
+  /** Starts due jobs of some queues. Returns whether there may be more. */
+  private async claim(queues: readonly string[], free: number): Promise<boolean> {
+    const { store, logger } = this.env
+    const { claimed, dead } = await store.claim({ ...this.claims, queues }, free, this.options.lease)
+    for (const { id: job, name, queue, attempt } of dead)
+      logger.error({ job, name, queue, attempt }, 'job is dead')
+    for (const job of claimed) this.start(job)
+    const count = claimed.length + dead.length
+    this.isBusy = count === free
+    return count > 0
   }
 
   private start(job: ClaimedJob): void {
