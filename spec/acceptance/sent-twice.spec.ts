@@ -4,7 +4,7 @@ import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import type { Database } from '../../src/index.js'
+import type { Database, Middleware } from '../../src/index.js'
 import {
   migrate,
   Note,
@@ -49,6 +49,23 @@ describe('A request that is sent twice at the same time', () => {
         expect(await sendAtOnce(keyed, 3)).to.deep.equal([201, 'replayed', 'replayed'])
         expect(await keyed.titles()).to.deep.equal(['a'])
       }))
+
+  it('is carried out once although both have read the database before the first one has saved its key', async () => {
+    let readers = 0
+    let meet = (): void => {}
+    const met = new Promise<void>((resolve) => (meet = resolve))
+    const read: Middleware = async function read(ctx, next) {
+      await ctx.tx.query('SELECT * FROM idempotency_keys')
+      // On SQLite, the second one waits for the end of the first one before it reads.
+      if (++readers === 2 || engine === 'sqlite') meet()
+      await met
+      await next()
+    }
+    await withKeyed({ settings: long, above: [read] }, async (keyed) => {
+      expect(await sendAtOnce(keyed, 2)).to.deep.equal([201, 'replayed'])
+      expect(await keyed.titles()).to.deep.equal(['a'])
+    })
+  })
 
   it('is carried out by one of the others if it fails', () =>
     withKeyed({ settings: long }, async (keyed) => {
