@@ -874,10 +874,17 @@ describe('kit generate and kit destroy', () => {
   it('says what a required column needs in a table with rows', async () => {
     await kitGenerate('resource', 'post', 'title')
     await kitGenerate('model', 'user', 'name')
-    const attributes = ['state:enum:draft,public', 'rank:nulls.Int', 'slug:string:unique', 'user:references']
+    const attributes = [
+      'state:enum:draft,public',
+      'lock_version:int',
+      'rank:nulls.Int',
+      'slug:string:unique',
+      'user:references',
+    ]
     const said = await kitGenerate('migration', 'add_more_to_posts', ...attributes)
     expect(said.split('\n').slice(1)).to.deep.equal([
       `The rows that posts already has need a value for state. Add a default to the migration, like { default: "'draft'" }, or make the column nullable (nulls.X).`,
+      "The rows that posts already has need a value for lock_version. Add a default to the migration, like { default: '1' }, or make the column nullable (nulls.X).",
       'The rows that posts already has need a value for slug. Make the column nullable (nulls.X), and fill it.',
       'The rows that posts already has need a value for user_id. Make the column nullable (nulls.X), and fill it.',
       '',

@@ -89,10 +89,12 @@ function tablesIn(folder: string): string[] {
 
 /** How existing rows get a value for a required column. They cannot share a unique value, or a reference. */
 function adviceOn({ name, kind, isUnique, reference, samples }: Attribute, table: string): string {
+  // SQL has quotes around text, and none around numbers.
+  const value = /^'-?[\d.]+'$/.test(samples.form) ? samples.form : `"${samples.form}"`
   const advice =
     isUnique || reference || KINDS[kind].lacksDefault
       ? 'Make the column nullable (nulls.X), and fill it'
-      : `Add a default to the migration, like { default: "${samples.form}" }, or make the column nullable (nulls.X)`
+      : `Add a default to the migration, like { default: ${value} }, or make the column nullable (nulls.X)`
   return `The rows that ${table} already has need a value for ${name}. ${advice}.`
 }
 
