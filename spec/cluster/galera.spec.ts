@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startGalera, type GaleraNode } from './support/galera.js'
+import { HaProxy } from './support/haproxy.js'
 import { Host, migrateIn, note, repeat, type Answer, type Statuses } from './support/host.js'
 import { requests } from './support/programs.js'
 
@@ -124,6 +125,23 @@ describe('An application with a host on each of three Galera nodes', () => {
         name,
       ).to.deep.equal([201, 200])
     }
+  })
+
+  it('leaves a frozen node when the address leads to another one', async () => {
+    const [first, second] = nodes
+    const proxy = await HaProxy.tcp(second?.port ?? 0, first?.port ?? 0)
+    const host = await Host.start({ url: `mysql://root@127.0.0.1:${proxy.port}/blog` })
+    const read = (): Promise<number[]> =>
+      Promise.all([1, 2, 3].map(() => host.get('/counters/a').then(({ status }) => status)))
+    expect(await read()).to.deep.equal([200, 200, 200])
+    second?.daemon.freeze()
+    const waiting = read()
+    await proxy.leadTo(1, 2)
+    expect(await waiting).to.deep.equal([503, 503, 503])
+    expect(await read()).to.deep.equal([200, 200, 200])
+    second?.daemon.thaw()
+    await host.remove()
+    await proxy.remove()
   })
 
   it('returns 503 with Retry-After on a node that has lost the others, also to GET /up', async () => {
