@@ -48,9 +48,11 @@ describe('The internals of other packages', () => {
     expect(new Client().getTransactionStatus()).to.equal(null)
   })
 
-  it('pg: a client has the process id of its handshake', () => {
+  it('pg: a client has the process id of its handshake, and its socket', () => {
     const { Client } = require('pg')
-    expect(new Client()).to.have.property('processID', null)
+    const client = new Client()
+    expect(client).to.have.property('processID', null)
+    expect(client.connection.stream).to.be.instanceOf(Socket)
   })
 
   it('pg: a query prepares its statement, and receives the end of a command', () => {
