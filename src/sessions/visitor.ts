@@ -7,7 +7,7 @@ import { storedSessionId } from './session-store.js'
  * the address. It does not use the session, and nobody may trust it.
  */
 export function visitorOf(ctx: Context): string {
-  return storedSessionId(ctx) ?? visitorInCookie(ctx) ?? (ctx.get('Authorization') || ctx.ip)
+  return storedSessionId(ctx) ?? visitorInCookie(ctx) ?? ctx.req.headers.authorization ?? ctx.ip
 }
 
 /** A session in a cookie has no id. Its other values change. */

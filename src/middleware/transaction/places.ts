@@ -29,7 +29,7 @@ export class Places {
       read: () => ({
         visitor: () => visitorOf(ctx),
         isSafe: SAFE_METHODS.includes(ctx.method),
-        mayHaveWritten: ctx.get('Authorization') !== '',
+        mayHaveWritten: ctx.req.headers.authorization !== undefined,
         needsPrimary: needsPrimary || (route !== undefined && writing.has(route)),
         ...positions.read(ctx),
       }),

@@ -45,7 +45,7 @@ export class Positions {
 }
 
 function usesHeader(ctx: Context): boolean {
-  return !ctx.hasSession || ctx.get('Authorization') !== ''
+  return !ctx.hasSession || ctx.req.headers.authorization !== undefined
 }
 
 function cookieOf(ctx: Context): string {

@@ -233,6 +233,7 @@ function committingQuery(Query: QueryClass) {
 
 /** Converts a position in the log, as PostgreSQL writes it: `16/B374D848`. */
 export function positionOf(text: string): bigint {
-  const [high = '', low = ''] = text.split('/')
-  return (BigInt(`0x${high}`) << 32n) | BigInt(`0x${low}`)
+  const slash = text.indexOf('/')
+  const [high, low] = [text.slice(0, slash), text.slice(slash + 1)]
+  return (BigInt(Number.parseInt(high, 16)) << 32n) + BigInt(Number.parseInt(low, 16))
 }
