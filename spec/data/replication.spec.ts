@@ -61,4 +61,11 @@ describe('The replicas of a database', () => {
       if (secret !== undefined) process.env['SESSION_SECRET'] = secret
     }
   })
+
+  it('add the header of positions to the OpenAPI document', () => {
+    const described = (settings: Partial<DatabaseSettings>): unknown =>
+      transaction(new Database({ staging: { url, ...settings } }, 'staging')).openapi
+    expect(described({ replicas: [url] })).to.have.nested.property('headers.Database-Position')
+    expect(described({})).to.equal(undefined)
+  })
 })
