@@ -11,11 +11,18 @@ const kit = join(root, 'dist/src/cli/main.js')
 
 const list = ['--filter=title,created_at', '--sort=title,created_at', '--search=title,description']
 
+/** The files of examples/members that are kept. */
+const written = ['src/jobs/delete_old_posts.ts', 'spec/jobs/delete_old_posts.spec.ts']
+
 example('blog', [
   ['resource', 'post', 'title', 'description:nulls.Text', ...list, '--spec=full'],
   ['resource', 'comment', 'body:text', '--parent=post', '--spec=full'],
 ])
-example('members', [['auth'], ['resource', 'post', 'title', 'body:nulls.Text', '--owner', 'user']])
+example('members', [
+  ['auth'],
+  ['resource', 'post', 'title', 'body:nulls.Text', '--owner', 'user'],
+  ['job', 'delete_old_posts', 'days:int', '--schedule', '0 3 * * *', '--time-zone', 'Europe/Berlin'],
+])
 
 /** Each step generates one migration. */
 function example(name, steps) {
@@ -27,6 +34,8 @@ function example(name, steps) {
     stamp(application, String(1795132800000 + index * 1000))
   }
   if (name === 'blog') injectNotifier(application)
+  // The work of the job is written by hand.
+  else for (const path of written) cpSync(join(root, 'examples', name, path), join(application, path))
   useCheckout(application)
   rmSync(join(root, 'examples', name), { recursive: true, force: true })
   cpSync(application, join(root, 'examples', name), { recursive: true })

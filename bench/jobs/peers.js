@@ -1,12 +1,12 @@
 // Runs jobs by pg-boss or graphile-worker, each of which inserts one row in a transaction, and prints the jobs per second. The
 // arguments are the name of the queue, the url of an empty database, the number of jobs and, for pg-boss, its batch size.
 import { makeWorkerUtils, run } from 'graphile-worker'
-import pg from 'pg'
+import { Pool } from 'pg'
 import PgBoss from 'pg-boss'
 
 const [name, connectionString, count, batchSize] = process.argv.slice(2)
 const total = Number(count)
-const pool = new pg.Pool({ connectionString, max: 10 })
+const pool = new Pool({ connectionString, max: 10 })
 await pool.query('CREATE TABLE effects (id serial PRIMARY KEY, text text NOT NULL)')
 let finished = 0
 let end = () => {}
@@ -34,7 +34,7 @@ const queues = {
       [total],
     )
     return async () => {
-      const own = new pg.Pool({ connectionString, max: 12 })
+      const own = new Pool({ connectionString, max: 12 })
       const runner = await run({
         pgPool: own,
         concurrency: 10,

@@ -17,6 +17,7 @@ import { RegistrationResource } from './actions/registration.js'
 import { SessionResource } from './actions/session.js'
 import { authenticateUser } from './authentication.js'
 import { database } from './database.js'
+import { jobs } from './jobs.js'
 import { container } from './services.js'
 
 /** The application's middleware and routes, in order. A route runs the middleware registered above it. */
@@ -38,6 +39,9 @@ app.use(csrf())
 // Gives each request a database transaction, ctx.tx. It begins with the first query and commits before the response is
 // sent.
 app.use(transaction(database))
+
+// Lets handlers enqueue background jobs, and runs them: ctx.enqueue.
+app.use(jobs)
 
 // Loads the texts in locales/ and chooses a language for each request.
 app.use(translations('locales'))
