@@ -27,7 +27,7 @@ export { restoreOnRetry } from './data/transactions/retry-snapshots.js'
 
 // Data
 export { engineOf } from './data/engines/engines.js'
-export { explainMissingTable, pendingMigrations } from './data/migrations/pending.js'
+export { explainMissingTable } from './data/migrations/pending.js'
 export { ExpiringTable, type ExpiringTableOptions } from './data/expiring-table.js'
 export { isId, newId } from './data/ids.js'
 export { attributeName, messageOf } from './data/validation/validation.js'
