@@ -27,7 +27,7 @@ const PHRASES = [
   [/\bsome (?:hundred|thousand)\b/i, 'a few hundred'],
   [/\ban? (?!path|date)\w+ of (?:its|their|your) own\b/i, 'its own'],
   // Words of the glossary.
-  [/\bendpoints?\b/i, 'route, handler'],
+  [/(?<!reader )\bendpoints?\b/i, 'route, handler'],
   [/\brepresentations? of (?:a|the) (?:response|record)\b/i, 'format'],
 ]
 

@@ -52,7 +52,7 @@ export interface ContextMembers {
   /** The method that the client sent. A form's `_method` overrides `ctx.method`. */
   readonly originalMethod: string
 
-  /** The id of this request. It is in the header `X-Request-Id` of the response, in the log and in problem documents. */
+  /** The id of this request. It is in the `X-Request-Id` header of the response, in the log and in problem documents. */
   readonly requestId: string
 }
 

@@ -464,7 +464,7 @@ export class ValidationErrors extends HttpError {
   }
 
   /**
-   * Adds a broken rule to a field. The field `base` stands for the whole record.
+   * Adds a broken rule to a field. The `base` field stands for the whole record.
    *
    * An error of a hook or a handler is shown as the first of these texts that exists: the translation
    * `validation.<model>.<field>.<rule>`, the application's translation `validation.<rule>`, the message, the framework's

@@ -32,7 +32,7 @@ export type {
 } from './context.js'
 export type { Next } from 'koa'
 
-// The members of the context. Each of these files adds its own to the type `Context`.
+// The members of the context. Each of these files adds its own to the `Context` type.
 export type { DataMembers } from './data/members.js'
 export type { HttpMembers } from './http/members.js'
 export type { LoggingMembers } from './logging/members.js'

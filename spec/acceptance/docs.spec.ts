@@ -370,7 +370,7 @@ declare class Member extends Model {
 declare function isPassword(password: string, kept?: string): Promise<boolean>
 `
 
-/** The lines that call the command `kit`, as arrays of words. */
+/** The lines that call the `kit` command, as arrays of words. */
 function kitCommandsOf(code: string): string[][] {
   return code.split('\n').flatMap((line) => {
     const [, words] = /^(?:\$ )?(?:npx )?kit ([^#&|]+)/.exec(line) ?? []

@@ -155,7 +155,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('category', ['name', 'category:nulls.References'], { filter: 'category', search: 'name' })
       resource('person', ['active:bool'])
       resource('admin/author', ['name'], { useModel: 'author' })
-      // As if the column `verified` had been added after its handlers were generated.
+      // As if the `verified` column had been added after its handlers were generated.
       resource('writer', ['name'], { useModel: 'author' })
       resource('profile', some, { singular: true, routes: ['publish:post', 'preview:get'] })
       resource('settings', ['theme:enum:dark,light', 'beta:bool'], { singular: true })

@@ -42,7 +42,7 @@ const COLLECTION_ROUTES = ['drafts:get:collection', 'import:post:collection', 's
 /**
  * Makes the resources of an application, in the order in which they are generated. The same seed makes the same resources.
  *
- * @param hasUsers whether the application has accounts with the model `user`
+ * @param hasUsers whether the application has accounts with the `user` model
  */
 export class RandomResources {
   private readonly made: RandomResource[] = []

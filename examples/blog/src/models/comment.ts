@@ -2,7 +2,7 @@ import { Model, Present } from 'resource-kit'
 import { Column, Entity, JoinColumn, ManyToOne, type Relation } from 'typeorm'
 import { Post } from './post.js'
 
-/** A row of the table `comments`. Inherits `id`, `created_at` and `updated_at` from Model. */
+/** A row of the `comments` table. Inherits `id`, `created_at` and `updated_at` from Model. */
 @Entity('comments')
 export class Comment extends Model {
   @Column('text')

@@ -4,7 +4,7 @@ import { Model } from 'resource-kit'
 import { normalizeEmail } from 'resource-kit/auth'
 import { Column, Entity } from 'typeorm'
 
-/** A row of the table `users`. Requests cannot set the hash, and no response contains it. */
+/** A row of the `users` table. Requests cannot set the hash, and no response contains it. */
 @Entity('users')
 export class User extends Model {
   /** The address in the form of `normalizeEmail`. `sendMail` rejects quotes and spaces, which `IsEmail` allows. */
