@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
-import type { Ajv2020, ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
+import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js'
 import { DeclarationError, type App, type Context, type Middleware } from '../index.js'
 import { buildDocument, documentsOf, type OpenApiDocument } from './document.js'
 import type { Schema } from './values.js'
@@ -24,12 +24,11 @@ export class ContractError extends Error {
 /** The statuses of the framework that `default` describes, and 304, which has no description. */
 const ofFramework = [304, 400, 403, 405, 406, 412, 413, 415, 500, 503]
 
-/** An operation, the members of its document that the contract reads, and the path of the document. */
+/** The members of an operation that the contract reads, and the path of its document. */
 interface Contracted {
   operationId: string
   requestBody?: Content
   responses: Record<string, Content & { headers?: Record<string, { required?: boolean }> }>
-  document: OpenApiDocument
   path: string
 }
 
@@ -47,7 +46,6 @@ interface Handled {
 export class Contract {
   private readonly operations = new Map<unknown, Record<string, Contracted>>()
   private readonly handled = new Map<string, Handled>()
-  private readonly validators = new Map<string, ValidateFunction>()
   private readonly ajv: Ajv2020
 
   /**
@@ -58,11 +56,11 @@ export class Contract {
     for (const declared of documentsOf(app.declarations, { title: 'Application', version: '0' })) {
       const { document, operations } = buildDocument(app.declarations, declared)
       const path = `${declared.path}${declared.host ?? ''}`
-      this.ajv.addSchema({ $id: idOf(path), components: closed(document.components) })
-      for (const operation of operations) {
-        const content = operation.toJSON() as unknown as Contracted
-        const known = this.operations.get(operation.route)
-        this.operations.set(operation.route, { ...known, [operation.method]: { ...content, document, path } })
+      const { components, paths } = closed(document, `kit:${path}`)
+      this.ajv.addSchema({ $id: `kit:${path}`, components })
+      for (const { route, method, key } of operations) {
+        const content = paths[key]?.[method.toLowerCase()] as unknown as Contracted
+        this.operations.set(route, { ...this.operations.get(route), [method]: { ...content, path } })
       }
     }
     app.use(this.observer())
@@ -85,7 +83,7 @@ export class Contract {
         statusProblem(operation, exchange, handled.ctx) ??
         headerProblem(operation, exchange) ??
         this.bodyProblem(operation, exchange) ??
-        requestProblem(operation, exchange))
+        this.requestProblem(operation, exchange))
     if (problem !== undefined) throw new ContractError(`${operation?.operationId} ${problem}`)
   }
 
@@ -118,24 +116,26 @@ export class Contract {
       const listed = types.length > 0 ? `lists ${types.join(', ')}` : 'lists no body'
       return `returned ${status} with ${type}, for which ${path} ${listed}. Describe the response.`
     }
-    const { schema } = content[type]
-    const validate = schema && this.validatorOf(schema, path)
-    if (!validate || validate(JSON.parse(text))) return undefined
-    const [error] = (validate.errors ?? []).toSorted((a, b) => weight(a) - weight(b))
-    return `returned ${status} with a body that differs from ${path}: ${error ? explain(error, schema) : 'it is invalid.'}`
+    const { schema = {} } = content[type]
+    const [error] = this.errorsOf(schema, JSON.parse(text)).toSorted((a, b) => weight(a) - weight(b))
+    return error && `returned ${status} with a body that differs from ${path}: ${explain(error, schema)}`
   }
 
-  private validatorOf(schema: Schema, path: string): ValidateFunction {
-    const text = JSON.stringify(closed(schema)).replaceAll('"#/components', `"${idOf(path)}#/components`)
-    const validate = this.validators.get(text) ?? this.ajv.compile(JSON.parse(text) as object)
-    this.validators.set(text, validate)
-    return validate
+  /** A body that lacks what the document requires has to fail. */
+  private requestProblem({ requestBody, path }: Contracted, { json, status }: Exchange): string | undefined {
+    const { schema = {} } = requestBody?.content?.['application/json'] ?? {}
+    const errors = status < 400 && json !== undefined ? this.errorsOf(schema, json) : []
+    const missing = errors.find(({ keyword, instancePath }) => keyword === 'required' && instancePath === '')
+    return (
+      missing &&
+      `returned ${status} for a body without /${missing.params['missingProperty']}, which ${nameOf(schema)} of ${path} requires. ` +
+        'Give it an initial value in the model, allow null, or reject the request.'
+    )
   }
-}
 
-/** The id of a document's schemas. A path alone isn't a URI. */
-function idOf(path: string): string {
-  return `kit:${path}`
+  private errorsOf(schema: Schema, value: unknown): ErrorObject[] {
+    return this.ajv.validate(schema, value) ? [] : (this.ajv.errors ?? [])
+  }
 }
 
 function handlerProblem({ ctx, listed }: Handled): string | undefined {
@@ -168,37 +168,25 @@ function headerProblem({ responses, path }: Contracted, { status, headers }: Exc
   )
 }
 
-/** A body that lacks what the document requires has to fail. */
-function requestProblem(operation: Contracted, { json, status }: Exchange): string | undefined {
-  if (status >= 400 || typeof json !== 'object' || json === null) return undefined
-  const { document, path, requestBody } = operation
-  const name = nameOf(requestBody?.content?.['application/json']?.schema?.['$ref'])
-  const required = (document.components.schemas[name]?.['required'] ?? []) as string[]
-  const missing = required.find((property) => !Object.hasOwn(json, property))
-  return (
-    missing &&
-    `returned ${status} for a body without /${missing}, which ${name} of ${path} requires. Give it an initial value in the model, ` +
-      'allow null, or reject the request.'
-  )
-}
-
 /** Pages and redirects of browsers are not in the document. */
 function isForPages({ accept, headers }: Exchange): boolean {
   const type = headers.get('content-type') ?? ''
   return type.includes('html') || (accept.includes('text/html') && !/json|xml/.test(type))
 }
 
-function nameOf(reference: unknown): string {
-  return String(reference).split('/').at(-1) ?? ''
+/** The name of a schema, or of the items of its list. */
+function nameOf({ $ref, items }: Schema): string {
+  const reference = String(Object(items).$ref ?? $ref ?? 'the response')
+  return reference.slice(reference.lastIndexOf('/') + 1)
 }
 
-/** A copy of a schema that allows no undocumented properties. */
-function closed<T>(schema: T): T {
-  return JSON.parse(JSON.stringify(schema), (_, value: Schema | null) =>
-    value?.['type'] === 'object' && typeof value['properties'] === 'object'
-      ? { additionalProperties: false, ...value }
-      : value,
-  ) as T
+/** A copy of a document whose schemas allow no undocumented properties, and refer to those of an id. */
+function closed(document: OpenApiDocument, id: string): OpenApiDocument {
+  return JSON.parse(JSON.stringify(document), (key, value: Schema | null) => {
+    if (key === '$ref') return `${id}${value}`
+    const isObject = value?.['type'] === 'object' && typeof value['properties'] === 'object'
+    return isObject ? { additionalProperties: false, ...value } : value
+  }) as OpenApiDocument
 }
 
 /** The error of an alternative says more than that no alternative matches. */
@@ -211,10 +199,8 @@ function explain(
   { keyword, instancePath, params, message, schemaPath }: ErrorObject,
   schema: Schema,
 ): string {
-  const inner = (schema['items'] as Schema | undefined)?.['$ref'] ?? schema['$ref']
-  const name =
-    /schemas\/(\w+)/.exec(schemaPath)?.[1] ?? (inner === undefined ? 'the response' : nameOf(inner))
-  const { additionalProperty, missingProperty } = params as Record<string, unknown>
+  const name = /schemas\/(\w+)/.exec(schemaPath)?.[1] ?? nameOf(schema)
+  const { additionalProperty, missingProperty } = params
   if (keyword === 'additionalProperties')
     return `${instancePath}/${additionalProperty} is not in ${name}. Exclude it, or describe the response.`
   if (keyword === 'required')

@@ -50,8 +50,7 @@ export function buildDocument(declarations: Declarations, declared: DeclaredDocu
     const taken = ids.get(id)
     if (taken) throw sameId(id, [taken, operation], declared)
     ids.set(id, operation)
-    const path = operation.route.path.replaceAll(/:([A-Za-z_]\w*)/g, '{$1}')
-    const item = (paths[path] ??= {})
+    const item = (paths[operation.key] ??= {})
     const method = operation.method.toLowerCase()
     if (item[method]) throw twice(operation, declared)
     item[method] = content

@@ -29,6 +29,8 @@ type Options = Declarations['options']
 /** One operation of the document: a route, and one of its methods. */
 export class Operation {
   readonly names: OperationNames
+  /** Its path in the document: `/posts/{post_id}`. */
+  readonly key: string
   /** The alternative ways to authenticate, by the names of their schemes. */
   readonly security: Record<string, object>
   private readonly middleware: readonly MiddlewareDescription[]
@@ -40,6 +42,7 @@ export class Operation {
     options: Options,
   ) {
     this.names = operationNames(route, method)
+    this.key = route.path.replaceAll(/:([A-Za-z_]\w*)/g, '{$1}')
     this.middleware = route.middleware.flatMap(({ openapi }) =>
       openapi ? [typeof openapi === 'function' ? openapi(route, method) : openapi] : [],
     )
