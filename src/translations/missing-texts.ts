@@ -21,7 +21,9 @@ function textsIn(template: string, name: string): [id: string, place: string][] 
   const calls = /(?<![\w$.])t\(\s*(['"])([^'"]+)\1\s*[,)]/g
   return template
     .split('\n')
-    .flatMap((line, index) => [...line.matchAll(calls)].map(([, , id = '']) => [id, `${name}:${index + 1}`]))
+    .flatMap((line, index) =>
+      [...line.matchAll(calls)].map(([, , id = '']): [string, string] => [id, `${name}:${index + 1}`]),
+    )
 }
 
 /**

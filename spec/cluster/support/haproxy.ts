@@ -20,14 +20,14 @@ export class HaProxy {
   static async start(lines: readonly string[]): Promise<HaProxy> {
     const [folder, port] = [folderOf(user), await freePort()]
     writeFileSync(join(folder, 'haproxy.cfg'), configuration(folder, port, lines))
-    const daemon = new Daemon({
+    const daemon: Daemon = new Daemon({
       program: PROGRAMS.haproxy,
       args: ['-db', '-f', join(folder, 'haproxy.cfg')],
       user,
       folder,
-      isReady: async () => (await proxy.command('show info').catch(() => '')) !== '',
+      isReady: async (): Promise<boolean> => (await proxy.command('show info').catch(() => '')) !== '',
     })
-    const proxy = new HaProxy(port, daemon, folder)
+    const proxy: HaProxy = new HaProxy(port, daemon, folder)
     await daemon.start()
     return proxy
   }

@@ -20,14 +20,14 @@ export class PgBouncer {
   /** @param settings further lines of its configuration */
   static async start(server: { port: number }, settings: readonly string[] = []): Promise<PgBouncer> {
     const [folder, port] = [folderOf(user), await freePort()]
-    const daemon = new Daemon({
+    const daemon: Daemon = new Daemon({
       program: PROGRAMS.pgbouncer,
       args: [join(folder, 'pgbouncer.ini')],
       user,
       folder,
-      isReady: async () => bouncer.responds(),
+      isReady: async (): Promise<boolean> => bouncer.responds(),
     })
-    const bouncer = new PgBouncer(port, daemon, folder)
+    const bouncer: PgBouncer = new PgBouncer(port, daemon, folder)
     bouncer.configure(server, settings)
     await daemon.start()
     return bouncer

@@ -10,7 +10,7 @@ import { enterApplication } from '../support/application-folder.js'
 import { build, isStale } from '../support/compilation.js'
 import { ChildServer } from '../support/child-server.js'
 import { jobsOption, setJobCount } from '../support/job-count.js'
-import { hasRouteTypes, writeRouteTypes } from '../support/route-types.js'
+import { writeRouteTypes, writtenTypes } from '../support/route-types.js'
 import { forward, showFailure } from '../support/forward.js'
 
 /** The watched paths. Templates, locales and public files are reloaded without a restart. */
@@ -97,8 +97,8 @@ class DevelopmentServer {
 
   /** Writes the names of the routes. If they have changed, code that uses an old one no longer compiles. */
   private checkRoutes(types: string): void {
-    const hadTypes = hasRouteTypes(this.root)
-    if (writeRouteTypes(this.root, types) && hadTypes) this.change()
+    const isFirst = writtenTypes(this.root) === undefined
+    if (writeRouteTypes(this.root, types) && !isFirst) this.change()
   }
 
   private readonly fail = (reason: Error): void => this.settle(Promise.reject(reason))

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import type { App } from '../../application/application.js'
 import { CommandError } from '../../command-errors.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
-import { enterApplication } from '../support/application-folder.js'
-import { loadApp, loadBuiltApp } from '../support/application-modules.js'
+import { loadApp } from '../support/application-modules.js'
 import { routeTypes, writeRouteTypes } from '../support/route-types.js'
 import { table } from '../support/table.js'
 
@@ -39,15 +38,13 @@ export function routesCommand(): Command {
 }
 
 async function routes(options: Options): Promise<void> {
-  if (options.types) return writeTypes(options)
-  const app = await loadApp()
+  const app = await loadApp(options.built)
+  if (options.types) return writeTypes(app, options)
   console.log(options.match === undefined ? list(app, options) : match(app, options.match, options))
 }
 
-async function writeTypes({ built }: Options): Promise<void> {
-  const root = enterApplication()
-  const app = built === undefined ? await loadApp() : await loadBuiltApp(built)
-  const isChanged = writeRouteTypes(root, routeTypes(app))
+function writeTypes(app: App, { built }: Options): void {
+  const isChanged = writeRouteTypes(process.cwd(), routeTypes(app))
   console.log(isChanged ? 'wrote .kit/routes.d.ts' : '.kit/routes.d.ts is up to date')
   // The application may have started a timer, which would keep this process alive.
   if (built !== undefined) process.exit()

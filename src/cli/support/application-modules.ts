@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { App } from '../../application/application.js'
 import type { Database } from '../../data/database.js'
@@ -10,17 +10,13 @@ import { buildWhenStale } from './compilation.js'
 /** Whether the application is built first, if it is out of date, and whether its last build is good enough. */
 type Build = 'required' | 'if possible' | 'never'
 
-/** Loads the application of this folder, and builds it first if it is out of date. Does not open its database. */
-export async function loadApp(): Promise<App> {
-  return load('src/app', 'app')
-}
-
-/** Loads the application from a folder of compiled files, as it is. */
-export async function loadBuiltApp(folder: string): Promise<App> {
-  const { app } = await importFile(join(folder, 'src/app.js'))
-  if (app === undefined) throw new MissingExport('src/app.ts', 'app')
-  // As in `load`.
-  return app as App
+/**
+ * Loads the application of this folder, and builds it first if it is out of date. Does not open its database.
+ *
+ * @param compiled a folder of compiled files, from which it is loaded without a build
+ */
+export async function loadApp(compiled?: string): Promise<App> {
+  return load('src/app', 'app', compiled === undefined ? 'required' : 'never', compiled)
 }
 
 /**
@@ -42,8 +38,13 @@ export async function loadMain(build: Build = 'required'): Promise<void> {
  *
  * @throws MissingExport when the module does not export it
  */
-export async function load<T>(module: string, name: string, build: Build = 'required'): Promise<T> {
-  const exported = await importModule(module, build)
+export async function load<T>(
+  module: string,
+  name: string,
+  build: Build = 'required',
+  folder?: string,
+): Promise<T> {
+  const exported = await importModule(module, build, folder)
   if (exported[name] === undefined) throw new MissingExport(`${module}.ts`, name)
   // The application determines the type of an export. We expect the exports of the scaffolds.
   return exported[name] as T
@@ -57,15 +58,12 @@ export async function load<T>(module: string, name: string, build: Build = 'requ
 export async function importModule(
   module: string,
   build: Build = 'required',
+  folder = 'dist',
 ): Promise<Record<string, unknown>> {
   const root = enterApplication()
   if (build !== 'never') await buildFirst(root, build)
-  const file = join(root, 'dist', `${module}.js`)
+  const file = resolve(root, folder, `${module}.js`)
   if (!existsSync(file)) throw new CommandError(`There is no ${module}.ts, which this command needs.`)
-  return importFile(file)
-}
-
-async function importFile(file: string): Promise<Record<string, unknown>> {
   await import('reflect-metadata')
   // Node would read the source maps of 300 modules, which refer to sources that the package does not contain.
   await import('typeorm')

@@ -13,7 +13,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { BuildFailed, CommandError } from '../../command-errors.js'
-import { hasRouteTypes, readRouteTypes, withSuggestions } from './route-types.js'
+import { readRouteTypes, withSuggestions, writtenTypes } from './route-types.js'
 
 /**
  * The files to compile: the `application` alone (`src`, `migrations`, `ormconfig.ts`), so that a mistake in a spec does not stop
@@ -62,21 +62,18 @@ async function compileWithRoutes(root: string, folder: string, scope: Scope): Pr
     // Commands that compile the application alone must be fast. `kit dev` gets the routes from the application itself.
     if (scope === 'application' || hasCurrentRoutes(root) || !(await readRouteTypes(root, folder))) return
   } catch (error) {
-    if (!(error instanceof BuildFailed) || !hasRouteTypes(root)) throw error
-    const unchecked = mkdtempSync(join(root, BUILDING))
-    try {
-      await compile(root, unchecked, scope, ['--noCheck', '--noEmitOnError', 'false'])
-      if (!(await readRouteTypes(root, unchecked))) throw error
-    } finally {
-      rmSync(unchecked, { recursive: true, force: true })
-    }
+    if (!(error instanceof BuildFailed) || writtenTypes(root) === undefined) throw error
+    await compile(root, folder, scope, ['--noCheck', '--noEmitOnError', 'false'])
+    if (!(await readRouteTypes(root, folder))) throw error
   }
   await compile(root, folder, scope)
 }
 
 /** Whether only specs have changed since the last build that wrote the types of the routes. */
 function hasCurrentRoutes(root: string): boolean {
-  return hasRouteTypes(root) && existsSync(join(root, 'dist', STAMPS.everything)) && !isStale(root)
+  return (
+    writtenTypes(root) !== undefined && existsSync(join(root, 'dist', STAMPS.everything)) && !isStale(root)
+  )
 }
 
 /**
@@ -127,13 +124,8 @@ function stamp(file: string, time: Date): void {
   utimesSync(file, time, time)
 }
 
-async function compile(
-  root: string,
-  folder: string,
-  scope: Scope,
-  options = ['--noEmitOnError'],
-): Promise<void> {
-  const settings = ['--outDir', folder, '--pretty', String(hasColor()), ...options]
+async function compile(root: string, folder: string, scope: Scope, options: string[] = []): Promise<void> {
+  const settings = ['--outDir', folder, '--noEmitOnError', '--pretty', String(hasColor()), ...options]
   if (scope === 'everything') {
     await runCompiler(root, ['--project', root, ...settings])
     return

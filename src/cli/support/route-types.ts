@@ -1,18 +1,16 @@
 import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { App } from '../../application/application.js'
 import { nearest } from '../../naming/spelling.js'
 
 /** The file with the types of an application's routes. */
-function typesFile(root: string): string {
-  return join(root, '.kit/routes.d.ts')
-}
+const FILE = '.kit/routes.d.ts'
 
-/** Whether the types of the routes have been written. */
-export function hasRouteTypes(root: string): boolean {
-  return existsSync(typesFile(root))
+/** The types of the routes as they were written; undefined if they were not. */
+export function writtenTypes(root: string): string | undefined {
+  return existsSync(join(root, FILE)) ? readFileSync(join(root, FILE), 'utf8') : undefined
 }
 
 /** Returns the types of an application's routes: each name, with the parameters of its path. */
@@ -42,10 +40,9 @@ export function routeTypes({ routes }: Pick<App, 'routes'>): string {
  * @returns whether they have changed
  */
 export function writeRouteTypes(root: string, types: string): boolean {
-  const file = typesFile(root)
-  if (existsSync(file) && readFileSync(file, 'utf8') === types) return false
-  mkdirSync(dirname(file), { recursive: true })
-  writeFileSync(file, types)
+  if (writtenTypes(root) === types) return false
+  mkdirSync(join(root, '.kit'), { recursive: true })
+  writeFileSync(join(root, FILE), types)
   return true
 }
 
@@ -57,7 +54,7 @@ export function writeRouteTypes(root: string, types: string): boolean {
  * @returns whether they have changed
  */
 export async function readRouteTypes(root: string, folder: string): Promise<boolean> {
-  const before = hasRouteTypes(root) ? readFileSync(typesFile(root), 'utf8') : ''
+  const before = writtenTypes(root)
   try {
     const kit = join(import.meta.dirname, '../main.js')
     await promisify(execFile)(process.execPath, [kit, 'routes', '--types', '--built', folder], { cwd: root })
@@ -67,15 +64,13 @@ export async function readRouteTypes(root: string, folder: string): Promise<bool
       `The application could not be loaded, so the names of its routes in .kit/routes.d.ts may be old. Correct the error, and build again:\n${stderr.trim()}`,
     )
   }
-  return hasRouteTypes(root) && readFileSync(typesFile(root), 'utf8') !== before
+  return writtenTypes(root) !== before
 }
 
 /** Adds the nearest name to the compiler's messages about names of routes. */
 export function withSuggestions(root: string, output: string): string {
-  if (!hasRouteTypes(root)) return output
-  const names = [...readFileSync(typesFile(root), 'utf8').matchAll(/^ {4}(\w+): \[/gm)].map(
-    ([, name = '']) => name,
-  )
+  const members = writtenTypes(root)?.matchAll(/^ {4}(\w+): \[/gm) ?? []
+  const names = [...members].map(([, name = '']) => name)
   return output.replaceAll(
     /^.*Argument of type '"(\w+)"' is not assignable to parameter of type .*$/gm,
     (line, name: string) => {
