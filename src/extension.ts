@@ -39,8 +39,6 @@ export {
   attributesOf,
   columnsOf,
   isEntity,
-  kindOf,
-  relationIdsOf,
   toAttribute,
   versionOf,
   type Attribute,
@@ -52,7 +50,7 @@ export {
   rulesOf,
   validatedProperties,
 } from './data/attributes/plain-attributes.js'
-export { exposedName, exposedProperties, transformRules } from './data/attributes/transform-metadata.js'
+export { exposedProperties, transformRules } from './data/attributes/transform-metadata.js'
 export { CustomFilter, RenamedFilter } from './data/lists/declaration.js'
 export { pathNames, type PathNames } from './naming/names.js'
 export { collectionName, itemName, recordName } from './naming/words.js'

@@ -120,25 +120,22 @@ function twice({ method, route }: Operation, { path }: DeclaredDocument): Declar
   )
 }
 
-/** The relations that lists can include, by model. */
-function includedRelations(routes: readonly DeclaredRoute[]): Map<Function, IncludedRelation[]> {
-  const included = new Map<Function, IncludedRelation[]>()
-  for (const route of routes) {
-    const { model, queryable } = route.resource ?? {}
-    const { include } = queryable ?? {}
-    if (!model || !include) continue
-    const { item } = operationNames(route, 'GET')
+/** The relations that lists can include. */
+function includedRelations(routes: readonly DeclaredRoute[]): IncludedRelation[] {
+  return routes.flatMap((route) => {
+    const { model, queryable: { include = [] } = {} } = route.resource ?? {}
+    if (!model) return []
     const entries: [string, unknown][] = Array.isArray(include)
       ? include.map((name: string) => [name, true])
       : Object.entries(include)
-    const found = entries.map(([relation, given]): IncludedRelation => {
-      const attributes = Array.isArray(given) ? given : (Object(given).attributes as string[] | undefined)
-      const name = item + relation.split('_').map(capitalize).join('')
-      return { relation, name, attributes, handler: route.handlerName }
-    })
-    included.set(model, [...(included.get(model) ?? []), ...found])
-  }
-  return included
+    return entries.map(([relation, given]) => ({
+      model,
+      relation,
+      name: operationNames(route, 'GET').item + relation.split('_').map(capitalize).join(''),
+      attributes: Array.isArray(given) ? given : (Object(given).attributes as string[] | undefined),
+      handler: route.handlerName,
+    }))
+  })
 }
 
 const messages: Schema = {

@@ -1,14 +1,6 @@
-import {
-  attributesOf,
-  columnsOf,
-  CustomFilter,
-  kindOf,
-  RenamedFilter,
-  toAttribute,
-  type Attribute,
-} from '../extension.js'
+import { columnsOf, CustomFilter, RenamedFilter } from '../extension.js'
 import type { Queryable } from '../index.js'
-import { valueSchema, type Schema } from './values.js'
+import { columnAttribute, valueSchema, type Schema, type Values } from './values.js'
 
 /** A list of names or values in one parameter: `sort=title,-votes`. */
 const listed = { style: 'form', explode: false }
@@ -47,31 +39,21 @@ function filterParameters(model: Function, name: string, given: Given): Schema[]
     return [query(name, valueOf({ kind, ...(words && { values: [...words] }) }))]
   }
   const [column, operators] = given instanceof RenamedFilter ? [given.column, given.operators] : [name, given]
-  const attribute = attributeOf(model, column)
+  const found = columnsOf(model).find(({ propertyName }) => propertyName === column)
+  const value = valueOf((found && columnAttribute(found)) ?? { kind: 'json' })
   const bare = ['in', 'eq'].find((operator) => (operators as readonly string[]).includes(operator))
   return operators.map((operator) => {
     const parameter = operator === bare ? name : `${name}.${operator}`
     if (operator === 'null') return query(parameter, { type: 'boolean' })
-    const value = valueOf(attribute)
     if (operator !== 'in') return query(parameter, value)
     return { ...query(parameter, { type: 'array', items: value, maxItems: 100 }), ...listed }
   })
 }
 
 /** A value of a query has 200 characters at most. */
-function valueOf(attribute: Partial<Attribute> & Pick<Attribute, 'kind'>): Schema {
-  const { kind, values = [] } = attribute
+function valueOf({ kind, values = [] }: Values): Schema {
   const schema = valueSchema({ kind, ...(values.length > 0 && { values }) }, 'body')
   return kind === 'string' || kind === 'text' ? { ...schema, maxLength: 200 } : schema
-}
-
-/** The attribute of any column, also of the id and the timestamps. */
-function attributeOf(model: Function, name: string): Partial<Attribute> & Pick<Attribute, 'kind'> {
-  const known = attributesOf(model).find((attribute) => attribute.name === name)
-  if (known) return known
-  const column = columnsOf(model).find(({ propertyName }) => propertyName === name)
-  const [attribute] = column ? toAttribute(column) : []
-  return attribute ?? { kind: kindOf(column?.options.type) ?? 'datetime' }
 }
 
 function enumeration(name: string, values: readonly string[], maxItems: number, about: string): Schema[] {

@@ -2,17 +2,14 @@ import { getMetadataArgsStorage } from 'typeorm'
 import {
   ancestorsOf,
   attributesOf,
+  collectionName,
   columnsOf,
-  exposedName,
   exposedProperties,
   instanceOf,
   isEntity,
-  kindOf,
   plainAttributeOf,
   plainAttributesOf,
   recordName,
-  relationIdsOf,
-  toAttribute,
   transformRules,
   validatedProperties,
   versionOf,
@@ -20,10 +17,11 @@ import {
 } from '../extension.js'
 import { DeclarationError } from '../index.js'
 import { isOptional, rejectsNull, withRules } from './rules.js'
-import { collectionSchema, listSchema, nullable, valueSchema, type Direction, type Schema } from './values.js'
+import { attributeSchema, columnAttribute, listSchema, nullable, valueSchema, type Schema } from './values.js'
 
 /** A relation that a list can include in its records. */
 export interface IncludedRelation {
+  model: Function
   relation: string
   /** The name of the schema of related records with a list of attributes. */
   name: string
@@ -54,11 +52,11 @@ export class Schemas {
   private readonly components = new Map<string, Component>()
 
   /**
-   * @param included the relations that lists can include, by model
+   * @param included the relations that lists can include
    * @param document its path, for messages
    */
   constructor(
-    private readonly included: ReadonlyMap<Function, readonly IncludedRelation[]>,
+    private readonly included: readonly IncludedRelation[],
     private readonly document: string,
   ) {}
 
@@ -70,14 +68,16 @@ export class Schemas {
 
   /** The schema of the records of a class in a response. */
   response(model: Function, handler: string): Schema {
-    return this.add(model.name, model, handler, () =>
-      objectSchema(recordName(model.name), this.shown(model, handler)),
-    )
+    return this.add(model.name, model, handler, () => {
+      const properties = isEntity(model) ? this.shown(model) : this.plain(model, handler)
+      return objectSchema(model, 'toPlain', properties, { handler, xml: recordName(model.name) })
+    })
   }
 
   /** The schema of a list of records. */
   list(model: Function, handler: string): Schema {
-    return collectionSchema(recordName(model.name), this.response(model, handler))
+    const items = this.response(model, handler)
+    return { type: 'array', items, xml: { name: collectionName(recordName(model.name)), wrapped: true } }
   }
 
   /**
@@ -86,7 +86,10 @@ export class Schemas {
    * @param source the route that has it alone, or the class
    */
   body(name: string, source: object, model: Function, options: BodyOptions, handler: string): Schema {
-    return this.add(name, source, handler, () => bodySchema(model, options))
+    const xml = isEntity(model) ? recordName(model.name) : undefined
+    return this.add(name, source, handler, () =>
+      objectSchema(model, 'toClass', bodyProperties(model, options), { handler, xml }),
+    )
   }
 
   /** @throws DeclarationError when another class or route has the name */
@@ -106,136 +109,138 @@ export class Schemas {
     return { $ref: `#/components/schemas/${name}` }
   }
 
-  /** The properties that JSON and XML show of the records of a class. */
-  private shown(model: Function, handler: string): Property[] {
-    if (!isEntity(model)) return this.plainProperties(model, handler)
-    const lists = relationIdsOf(model).map(({ name }): Property => [name, idsSchema(name)])
-    const included = this.included.get(model) ?? []
-    const relations = [...new Set(included.map(({ relation }) => relation))].map((name): Property => {
-      const all = included.filter(({ relation }) => relation === name)
-      return [name, this.relationSchema(model, name, all), true]
-    })
-    return [...columnProperties(model), ...lists, ...getters(model), ...relations]
+  /** The properties that JSON and XML show of a model. */
+  private shown(model: Function): Property[] {
+    const lists = attributesOf(model).filter(({ isList }) => isList)
+    const relations = this.included.flatMap((one) => (one.model === model ? one.relation : []))
+    return [
+      ...columnProperties(model),
+      ...lists.map((list) => ({ name: list.name, schema: () => attributeSchema(list, 'response') })),
+      ...getters(model),
+      ...Array.from(new Set(relations), (name) => {
+        return { name, schema: () => this.relation(model, name), isMissable: true }
+      }),
+    ]
   }
 
-  private plainProperties(model: Function, handler: string): Property[] {
-    const typed = Object.getOwnPropertyNames(instanceOf(model)).filter((name) =>
-      transformRules(model, name, 'toPlain').type(),
-    )
+  /** The properties of a class that is not a model: those that a decorator or their initial value tells. */
+  private plain(model: Function, handler: string): Property[] {
+    const typeOf = (name: string) => transformRules(model, name, 'toPlain').type()
+    const typed = Object.getOwnPropertyNames(instanceOf(model)).filter(typeOf)
     const names = new Set([...validatedProperties(model), ...typed, ...exposedProperties(model)])
-    const properties = [...names].flatMap((name) => {
-      const type = transformRules(model, name, 'toPlain').type()
-      if (type) return property(model, name, 'toPlain', () => this.nested(model, name, type, handler))
+    return Array.from(names, (name) => {
+      const type = typeOf(name)
+      if (type) return { name, schema: () => this.nested(model, name, type, handler) }
       const attribute = plainAttributeOf(model, name)
-      const schema = () => attributeSchema(attribute, 'response')
-      return property(model, name, 'toPlain', schema, attribute?.nullable)
+      const schema = () => (attribute ? attributeSchema(attribute, 'response') : {})
+      return { name, schema, isMissable: attribute?.nullable }
     })
-    if (properties.length > 0) return properties
-    throw new DeclarationError(
-      `${model.name}, which ${handler} describes, has no attributes. Add decorators of class-validator to its properties, for ` +
-        'example @Allow(), or pass another class.',
-    )
   }
 
   /** A property with `@Type`: one object, or a list of them. */
   private nested(model: Function, name: string, type: Function, handler: string): Schema {
     const isList = Reflect.getMetadata('design:type', model.prototype as object, name) === Array
-    if (type === Date) return isList ? listSchema(name, dateTime) : dateTime
-    const item = this.response(type, handler)
+    const item = type === Date ? dateTime : this.response(type, handler)
     const schema = isList ? listSchema(name, item) : item
     return isOptional(model, name) ? nullable(schema) : schema
   }
 
-  private relationSchema(model: Function, relation: string, all: readonly IncludedRelation[]): Schema {
+  /** A related record, or a list of them, as one of the lists shows it. */
+  private relation(model: Function, relation: string): Schema {
     const { related, isMany } = relationOf(model, relation)
-    const references = all.map(({ name, attributes, handler }) =>
-      attributes
-        ? this.add(name, `${name} ${attributes}`, handler, () => this.partial(related, attributes))
-        : this.response(related, handler),
-    )
+    const all = this.included.filter((one) => one.model === model && one.relation === relation)
+    const references = all.map(({ name, attributes, handler }) => {
+      if (!attributes) return this.response(related, handler)
+      const properties = columnProperties(related).filter((one) => attributes.includes(one.name))
+      const options = { xml: recordName(related.name) }
+      return this.add(name, `${name} ${attributes}`, handler, () =>
+        objectSchema(related, 'toPlain', properties, options),
+      )
+    })
     const distinct = [...new Map(references.map((one) => [one['$ref'], one])).values()]
     if (isMany) return listSchema(relation, distinct.length === 1 ? distinct[0]! : { anyOf: distinct })
     return { anyOf: [...distinct, { type: 'null' }] }
   }
-
-  /** A related record with the attributes of a list. */
-  private partial(related: Function, attributes: readonly string[]): Schema {
-    const names = attributes.map((name) => transformRules(related, name, 'toPlain').name)
-    const shown = columnProperties(related).filter(([name]) => names.includes(name))
-    return objectSchema(recordName(related.name), shown)
-  }
 }
 
-/** A property of an object: its name, its schema, and whether it may be missing. */
-type Property = [name: string, schema: Schema, isOptional?: boolean | undefined]
+/** A property of a class, its schema, and whether JSON may lack it. */
+interface Property {
+  name: string
+  schema(): Schema
+  isMissable?: boolean | undefined
+}
 
-/** A property as the rules of class-transformer leave it: none, one of another name, or one of any value. */
-function property(
+/** What else an object has: its element in XML, and the handler that describes it, for messages. */
+interface ObjectOptions {
+  xml?: string | undefined
+  handler?: string
+}
+
+/**
+ * The schema of an object, whose properties the rules of class-transformer may exclude, rename or change.
+ *
+ * @throws DeclarationError when a class that is not a model has no properties
+ */
+function objectSchema(
   model: Function,
-  name: string,
   direction: 'toPlain' | 'toClass',
-  schema: () => Schema,
-  isMissable?: boolean,
-): Property[] {
-  const { isExcluded, isChanged, name: shown } = transformRules(model, name, direction)
-  return isExcluded ? [] : [[shown, isChanged ? {} : schema(), isMissable]]
-}
-
-const dateTime: Schema = { type: 'string', format: 'date-time' }
-
-function objectSchema(xmlName: string | undefined, properties: readonly Property[]): Schema {
-  const required = properties.filter(([, , optional]) => !optional).map(([name]) => name)
+  properties: readonly Property[],
+  { xml, handler }: ObjectOptions,
+): Schema {
+  const shown = properties.flatMap(({ name, schema, isMissable }) => {
+    const rules = transformRules(model, name, direction)
+    return rules.isExcluded ? [] : [{ name: rules.name, schema: rules.isChanged ? {} : schema(), isMissable }]
+  })
+  if (shown.length === 0 && handler !== undefined && !isEntity(model)) {
+    throw new DeclarationError(
+      `${model.name}, which ${handler} describes, has no attributes. Add decorators of class-validator to its properties, for ` +
+        'example @Allow(), or pass another class.',
+    )
+  }
+  const required = shown.flatMap(({ name, isMissable }) => (isMissable ? [] : name))
   return {
     type: 'object',
-    properties: Object.fromEntries(properties.map(([name, schema]) => [name, schema])),
+    properties: Object.fromEntries(shown.map(({ name, schema }) => [name, schema])),
     ...(required.length > 0 && { required }),
-    ...(xmlName !== undefined && { xml: { name: xmlName } }),
+    ...(xml !== undefined && { xml: { name: xml } }),
   }
 }
 
 function columnProperties(model: Function): Property[] {
-  const columns = columnsOf(model)
-    .filter(({ options, mode }) => options.select !== false && mode !== 'virtual')
-    .flatMap((column) => property(model, column.propertyName, 'toPlain', () => columnSchema(column)))
+  const columns = columnsOf(model).filter(
+    ({ options, mode }) => options.select !== false && mode !== 'virtual',
+  )
   const ancestors: unknown[] = ancestorsOf(model)
-  const embedded = getMetadataArgsStorage()
-    .embeddeds.filter(({ target, isArray }) => ancestors.includes(target) && !isArray)
-    .flatMap(({ propertyName, type }) => {
-      const schema = () => objectSchema(undefined, columnProperties((type as () => Function)()))
-      return property(model, propertyName, 'toPlain', schema)
-    })
-  return [...columns, ...embedded]
+  const embedded = getMetadataArgsStorage().embeddeds.filter(
+    ({ target, isArray }) => ancestors.includes(target) && !isArray,
+  )
+  return [
+    ...columns.map((column) => ({ name: column.propertyName, schema: () => columnSchema(column) })),
+    ...embedded.map(({ propertyName, type }) => {
+      const part = (type as () => Function)()
+      return { name: propertyName, schema: () => objectSchema(part, 'toPlain', columnProperties(part), {}) }
+    }),
+  ]
 }
 
-type Column = ReturnType<typeof columnsOf>[number]
-
-/** The kinds of the columns that TypeORM writes. */
-const WRITTEN: Partial<Record<Column['mode'], Attribute['kind']>> = {
-  createDate: 'datetime',
-  updateDate: 'datetime',
-  deleteDate: 'datetime',
-  version: 'int',
-  treeLevel: 'int',
-}
-
-function columnSchema(column: Column): Schema {
+function columnSchema(column: ReturnType<typeof columnsOf>[number]): Schema {
   const { mode, options } = column
-  const kind = options.array || options.transformer ? undefined : (kindOf(options.type) ?? WRITTEN[mode])
-  if (!kind) return {}
-  const [attribute] = toAttribute(column)
-  const schema = valueSchema(attribute ?? { kind }, 'response')
+  const attribute = options.transformer ? undefined : columnAttribute(column)
+  if (!attribute) return {}
+  const schema = valueSchema(attribute, 'response')
   return (options.nullable ?? mode === 'deleteDate') ? nullable(schema) : schema
 }
+
+const dateTime = valueSchema({ kind: 'datetime' }, 'response')
 
 /** The getters with `@Expose`, by the type that TypeScript has emitted. */
 function getters(model: Function): Property[] {
   const columns = columnsOf(model).map(({ propertyName }) => propertyName)
-  return exposedProperties(model)
-    .filter((name) => !columns.includes(name))
-    .flatMap((name) => {
-      const type: unknown = Reflect.getMetadata('design:type', model.prototype as object, name)
-      return property(model, name, 'toPlain', () => EMITTED.get(type) ?? {})
-    })
+  const names = exposedProperties(model).filter((name) => !columns.includes(name))
+  return names.map((name) => {
+    const type: unknown = Reflect.getMetadata('design:type', model.prototype as object, name)
+    return { name, schema: () => EMITTED.get(type) ?? {} }
+  })
 }
 
 const EMITTED = new Map<unknown, Schema>([
@@ -245,50 +250,31 @@ const EMITTED = new Map<unknown, Schema>([
   [Date, dateTime],
 ])
 
-function idsSchema(name: string): Schema {
-  return listSchema(name, { type: 'string', format: 'uuid' }, { uniqueItems: true })
-}
-
-function attributeSchema(attribute: Attribute | undefined, direction: Direction): Schema {
-  if (!attribute) return {}
-  const value = valueSchema(attribute, direction)
-  if (attribute.isList) return listSchema(attribute.name, value)
-  return attribute.nullable ? nullable(value) : value
-}
-
-function bodySchema(model: Function, { fields, pathKeys, isNew }: BodyOptions): Schema {
-  const isModel = isEntity(model)
-  const attributes = isModel ? attributesOf(model) : plainAttributesOf(model)
-  if (attributes.length === 0 && !isModel) {
-    throw new DeclarationError(
-      `${model.name} describes a body, but has no attributes. Add decorators of class-validator to its properties, or pass another class.`,
-    )
-  }
-  const properties = attributes
-    .filter(({ name }) => (fields?.includes(name) ?? true) && !pathKeys.has(name))
-    .flatMap((attribute) => {
-      const { name, isList } = attribute
-      const isNullable = attribute.nullable && !rejectsNull(model, name)
-      const schema = () => {
-        const isIds = isList && isModel
-        const value = isIds ? idsSchema(name) : attributeSchema({ ...attribute, nullable: false }, 'body')
-        return isNullable ? nullable(withRules(model, name, value)) : withRules(model, name, value)
-      }
-      const isMissable = isList === true || !isNew || !isRequired(model, attribute, isModel)
-      return property(model, name, 'toClass', schema, isMissable)
-    })
+function bodyProperties(model: Function, { fields, pathKeys, isNew }: BodyOptions): Property[] {
+  const attributes = isEntity(model) ? attributesOf(model) : plainAttributesOf(model)
+  const settable = attributes.filter(({ name }) => (fields?.includes(name) ?? true) && !pathKeys.has(name))
+  const properties = settable.map((attribute): Property => {
+    const { name, isList } = attribute
+    const value = () => withRules(model, name, attributeSchema({ ...attribute, nullable: false }, 'body'))
+    const isNullable = attribute.nullable && !rejectsNull(model, name)
+    return {
+      name,
+      schema: () => (isNullable ? nullable(value()) : value()),
+      isMissable: isList === true || !isNew || !isRequired(model, attribute),
+    }
+  })
   const version = isNew ? undefined : versionOf(model)
-  if (version !== undefined)
-    properties.push([exposedName(model, version), nullable(valueSchema({ kind: 'int' }, 'body')), true])
-  return objectSchema(isModel ? recordName(model.name) : undefined, properties)
+  if (version === undefined) return properties
+  const schema = () => nullable(valueSchema({ kind: 'int' }, 'body'))
+  return [...properties, { name: version, schema, isMissable: true }]
 }
 
 /** Whether a new record needs a value: it rejects null, and neither the model nor the column has another one. Rules run before the column's. */
-function isRequired(model: Function, { name, nullable: isNullable }: Attribute, isModel: boolean): boolean {
+function isRequired(model: Function, { name, nullable: isNullable }: Attribute): boolean {
   if (Reflect.get(instanceOf(model), name) !== undefined) return false
   if (rejectsNull(model, name)) return true
   if (isNullable) return false
-  const column = isModel ? columnsOf(model).find(({ propertyName }) => propertyName === name) : undefined
+  const column = columnsOf(model).find(({ propertyName }) => propertyName === name)
   return column?.options.default === undefined
 }
 

@@ -1,4 +1,4 @@
-import { collectionName, itemName, type Attribute } from '../extension.js'
+import { itemName, toAttribute, type Attribute, type columnsOf } from '../extension.js'
 
 /** A JSON Schema, or another object of an OpenAPI document. */
 export type Schema = Record<string, unknown>
@@ -36,12 +36,36 @@ const KINDS: Record<Attribute['kind'], (attribute: Partial<Attribute>, isBody: b
   enum: ({ values = [] }) => ({ type: 'string', enum: values }),
 }
 
-/** Returns the schema of an attribute's values. */
-export function valueSchema(
-  attribute: Partial<Attribute> & Pick<Attribute, 'kind'>,
-  direction: Direction,
-): Schema {
-  return KINDS[attribute.kind](attribute, direction === 'body')
+/** The kind of values, and what else limits them. */
+export type Values = Partial<Attribute> & Pick<Attribute, 'kind'>
+
+/** Returns the schema of single values. */
+export function valueSchema(values: Values, direction: Direction): Schema {
+  return KINDS[values.kind](values, direction === 'body')
+}
+
+/** Returns the schema of an attribute. Only ids are a list without duplicates. */
+export function attributeSchema(attribute: Attribute, direction: Direction): Schema {
+  const { name, kind, isList, nullable: isNullable } = attribute
+  const value = valueSchema(attribute, direction)
+  if (isList) return listSchema(name, value, kind === 'uuid' ? { uniqueItems: true } : {})
+  return isNullable ? nullable(value) : value
+}
+
+/** The kinds of the columns that TypeORM writes. */
+const WRITTEN: Partial<Record<Column['mode'], Values>> = {
+  createDate: { kind: 'datetime' },
+  updateDate: { kind: 'datetime' },
+  deleteDate: { kind: 'datetime' },
+  version: { kind: 'int' },
+  treeLevel: { kind: 'int' },
+}
+
+type Column = ReturnType<typeof columnsOf>[number]
+
+/** The values of any column, also of the id and the timestamps; undefined if they have no textual form. */
+export function columnAttribute(column: Column): Values | undefined {
+  return toAttribute(column)[0] ?? WRITTEN[column.mode]
 }
 
 /** A list of values, in XML an element that contains one for each value. */
@@ -53,11 +77,6 @@ export function listSchema(name: string, items: Schema, limits: Schema = {}): Sc
     ...limits,
     xml: { name, wrapped: true },
   }
-}
-
-/** The whole list of a response. */
-export function collectionSchema(name: string, items: Schema): Schema {
-  return { type: 'array', items, xml: { name: collectionName(name), wrapped: true } }
 }
 
 /** Adds null to the values of a schema. */
