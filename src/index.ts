@@ -52,7 +52,7 @@ export {
   type SingularResource,
 } from './resources/resource.js'
 export { Route, type RouteMethod, type RouteOptions } from './resources/route.js'
-export { Describe, type ClassDescription } from './resources/describe.js'
+export { Describe } from './resources/describe.js'
 export type {
   BodyClass,
   DescriptionOptions,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Declarations, DeclaredDocument } from '../extension.js'
 import type { Context } from '../index.js'
 import { buildDocument } from './document.js'
@@ -7,23 +7,15 @@ import { servePage, servePageFile, swaggerFolder } from './page.js'
 export { differences } from './differences.js'
 export { buildDocument, documentsOf, undescribedRoutes, type OpenApiDocument } from './document.js'
 
-/** The handlers of a document's routes. */
-export const serve = { document: serveDocument, page: servePage, file: servePageFile }
-
-/** A document as it is served. */
-interface Served {
-  text: string
-  etag: string
-}
-
-const served = new WeakMap<DeclaredDocument, Served>()
-
-/** Serves a document, which is built at the first request. */
-function serveDocument(ctx: Context, declared: DeclaredDocument, declarations: Declarations): void {
-  const { text, etag } = servedDocument(declarations, declared)
+/** Serves a document, which is built at the first request, its page or a file of the page. */
+export function serve(ctx: Context, declared: DeclaredDocument, declarations: Declarations): unknown {
+  const { path } = ctx.route
+  if (path === declared.page) return servePage(ctx, declared)
+  if (path !== declared.path) return servePageFile(ctx)
+  const text = textOf(declarations, declared)
   ctx.type = 'application/json'
   ctx.body = text
-  ctx.set('ETag', etag)
+  ctx.set('ETag', `"${hash('sha256', text, 'base64url').slice(0, 22)}"`)
   if (ctx.fresh) ctx.status = 304
 }
 
@@ -35,16 +27,15 @@ function serveDocument(ctx: Context, declared: DeclaredDocument, declarations: D
  */
 export function checkDocument(declarations: Declarations, declared: DeclaredDocument, env: string): void {
   if (declared.page !== undefined) swaggerFolder()
-  if (env !== 'production') servedDocument(declarations, declared)
+  if (env !== 'production') textOf(declarations, declared)
 }
 
-function servedDocument(declarations: Declarations, declared: DeclaredDocument): Served {
-  const known = served.get(declared)
-  if (known) return known
-  const text = toText(buildDocument(declarations, declared).document)
-  const built = { text, etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"` }
-  served.set(declared, built)
-  return built
+const texts = new WeakMap<DeclaredDocument, string>()
+
+function textOf(declarations: Declarations, declared: DeclaredDocument): string {
+  const text = texts.get(declared) ?? toText(buildDocument(declarations, declared).document)
+  texts.set(declared, text)
+  return text
 }
 
 /** A document as text. */

@@ -1,9 +1,7 @@
 import { DeclarationError } from '../errors.js'
 import { checkMethod, ownDecorations, recordMethod, type MethodDecoration } from './decorations.js'
 import type { DescriptionOptions } from './route-description.js'
-
-/** A decorator of a resource class. */
-export type ClassDescription = (target: Function) => void
+import type { ClassDecoration } from './use.js'
 
 /**
  * Describes a handler in the OpenAPI document of the application: one of the seven, whose routes are fixed. `@Route` has the same
@@ -20,11 +18,11 @@ export type ClassDescription = (target: Function) => void
  *
  * @throws DeclarationError when a class has options, when the member is static or is not a method, or when it is described twice
  */
-export function Describe(description: false): ClassDescription & MethodDecoration
+export function Describe(description: false): ClassDecoration<never> & MethodDecoration
 export function Describe(description: DescriptionOptions): MethodDecoration
 export function Describe(description: DescriptionOptions | false) {
   return (target: object, name?: string, descriptor?: PropertyDescriptor): void => {
-    if (name === undefined) return describeClass(target, description)
+    if (name === undefined) return describeClass(target as Function, description)
     const handler = checkMethod('@Describe', target, name, descriptor)
     recordMethod(target, name, (method) => {
       if (method.description !== undefined)
@@ -34,8 +32,7 @@ export function Describe(description: DescriptionOptions | false) {
   }
 }
 
-function describeClass(target: object, description: DescriptionOptions | false): void {
-  if (typeof target !== 'function') return
+function describeClass(target: Function, description: DescriptionOptions | false): void {
   if (description !== false) {
     throw new DeclarationError(
       `@Describe of ${target.name} has options, which only a handler can have. Write them above the handler, or @Describe(false) above the class.`,

@@ -1,4 +1,4 @@
-import type { Context, Middleware } from '../context.js'
+import type { Handler, Hooks } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import type { Mount } from './mount.js'
 import type { Declarations, Scope } from './scope.js'
@@ -49,19 +49,12 @@ export function declareDocument(
     )
   }
   declarations.documents.push(document)
-  const serve = (part: 'document' | 'page' | 'file') =>
-    async function openapi(ctx: Context) {
-      await (await load()).serve[part](ctx, document, declarations)
-    }
-  scope.get(path, serve('document'))
-  if (options.page !== undefined) {
-    scope.get(options.page, serve('page'))
-    scope.get(`${options.page}/{file}`, serve('file'))
-  }
-  const check: Middleware = (_ctx, next) => next()
+  const openapi: Handler & Hooks = async (ctx) => (await load()).serve(ctx, document, declarations)
   // A mistake stops the start in development and in specs, and never in production.
-  check.checkRoutes = async (_routes, _logger, env) => {
+  openapi.checkRoutes = async (_routes, _logger, env) => {
     if (env !== 'production' || page !== undefined) (await load()).checkDocument(declarations, document, env)
   }
-  declarations.middleware.add(check)
+  declarations.middleware.add(openapi)
+  const ofPage = options.page === undefined ? [] : [options.page, `${options.page}/{file}`]
+  for (const one of [path, ...ofPage]) scope.get(one, openapi)
 }
