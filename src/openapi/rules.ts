@@ -23,10 +23,7 @@ const RULES: Record<string, (...constraints: Arguments) => Schema> = {
   isIn: (values) => enumOf(values),
   isEnum: (_, values) => enumOf(values),
   equals: (value) => (isPlain(value) ? { const: value } : {}),
-}
-
-/** The rules of lists. */
-const LIST_RULES: Record<string, (...constraints: Arguments) => Schema> = {
+  // Those of lists begin with "array".
   arrayMinSize: (min) => ({ minItems: min }),
   arrayMaxSize: (max) => ({ maxItems: max }),
   arrayNotEmpty: () => ({ minItems: 1 }),
@@ -49,13 +46,9 @@ export function withRules(model: Function, name: string, schema: Schema): Schema
   if (rules.some((rule) => rule.type === 'conditionalValidation' && rule.name !== 'isOptional')) return schema
   let result = schema
   for (const { name: rule = '', constraints = [], each } of rules) {
-    const { type } = result
-    if (type !== 'array') result = merged(result, schemaOf(rule, constraints, type))
-    else if (!each) result = merged(result, LIST_RULES[rule]?.(...constraints) ?? {})
-    else {
-      const items = result['items'] as Schema
-      result = { ...result, items: merged(items, schemaOf(rule, constraints, items['type'])) }
-    }
+    const items = each ? (result['items'] as Schema | undefined) : undefined
+    const changed = withRule(items ?? result, rule, constraints)
+    result = items ? { ...result, items: changed } : changed
   }
   return result
 }
@@ -74,13 +67,15 @@ export function isOptional(model: Function, name: string): boolean {
 
 function schemaOf(rule: string, constraints: Arguments, type: unknown): Schema {
   const isNumber = type === 'integer' || type === 'number'
+  if (rule.startsWith('array') !== (type === 'array')) return {}
   if (type === undefined || type === 'boolean') return {}
   if ((ofText.includes(rule) && type !== 'string') || (ofNumbers.includes(rule) && !isNumber)) return {}
   return RULES[rule]?.(...constraints) ?? {}
 }
 
 /** Adds a rule. Of two limits the stricter one counts, and a second pattern is added as another condition. */
-function merged(schema: Schema, rule: Schema): Schema {
+function withRule(schema: Schema, name: string, constraints: Arguments): Schema {
+  const rule = schemaOf(name, constraints, schema['type'])
   const result: Schema = { ...schema }
   for (const [key, value] of Object.entries(rule)) {
     const known = result[key]

@@ -36,21 +36,14 @@ type ArgumentsFor<Params> = Params extends readonly string[]
 
 type Named<Params extends readonly string[]> = Query & { readonly [Name in Params[number]]: Value | Model }
 
-/** A value or a record for each parameter, or fewer records, of which the first one has the other parameters as keys. */
-type Positions<Params extends readonly string[], Before extends readonly string[] = []> =
-  | (Before extends readonly [] ? Each<Params> : StartingWith<Params, Before>)
-  | (Params extends readonly [
-      infer First extends string,
-      ...infer Rest extends readonly [string, ...string[]],
-    ]
-      ? Positions<Rest, [...Before, First]>
-      : never)
+/** A value or a record for each parameter; or fewer records, of which the first one has the parameters before its own as keys. */
+type Positions<Params, Keys extends string = never> = Params extends readonly [
+  infer Own extends string,
+  ...infer Rest extends readonly string[],
+]
+  ? [First<Keys>, ...Each<Rest>] | (Rest extends readonly [] ? never : Positions<Rest, Keys | Own>)
+  : []
+
+type First<Keys extends string> = [Keys] extends [never] ? Value | Model : Model & Record<Keys, Value>
 
 type Each<Params extends readonly string[]> = { [Index in keyof Params]: Value | Model }
-
-type StartingWith<
-  Params extends readonly string[],
-  Before extends readonly string[],
-> = Params extends readonly [string, ...infer Rest extends readonly string[]]
-  ? [Model & { readonly [Name in Before[number]]: Value }, ...Each<Rest>]
-  : never

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { CommandError } from '../../command-errors.js'
 import type { DeclaredDocument } from '../../extension.js'
-import { enterApplication, manifestOf } from '../support/application-folder.js'
+import { enterApplication, manifestOf, parseJson } from '../support/application-folder.js'
 import { loadApp } from '../support/application-modules.js'
 
 interface Options {
@@ -52,23 +52,13 @@ function choose(documents: readonly DeclaredDocument[], path: string | undefined
 }
 
 async function compare(file: string, text: string): Promise<void> {
-  if (!existsSync(file))
-    throw new CommandError(`${file} does not exist. \`kit openapi --out ${file}\` writes it.`)
-  const before = readFileSync(file, 'utf8')
-  if (before === text) return
+  const advice = `\`kit openapi --out ${file}\` writes it`
+  if (!existsSync(file)) throw new CommandError(`${file} does not exist. ${advice}.`)
+  const written = readFileSync(file, 'utf8')
+  if (written === text) return
+  const before = parseJson(written)
+  if (before === undefined) throw new CommandError(`${file} isn't JSON. ${advice} again.`)
   const { differences } = await import('../../openapi/index.js')
-  const lines = differences(parsed(file, before), JSON.parse(text))
-  throw new CommandError(
-    [`${file} differs from the application. \`kit openapi --out ${file}\` writes it again.`, ...lines].join(
-      '\n  ',
-    ),
-  )
-}
-
-function parsed(file: string, text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    throw new CommandError(`${file} isn't JSON. \`kit openapi --out ${file}\` writes it again.`)
-  }
+  const lines = differences(before, JSON.parse(text))
+  throw new CommandError([`${file} differs from the application. ${advice} again.`, ...lines].join('\n  '))
 }

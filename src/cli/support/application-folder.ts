@@ -39,12 +39,13 @@ export function enterApplication(): string {
 export function manifestOf(folder: string): Manifest | undefined {
   const file = join(folder, 'package.json')
   if (!existsSync(file)) return undefined
-  const manifest = parse(readFileSync(file, 'utf8'))
+  const manifest = parseJson(readFileSync(file, 'utf8'))
   if (typeof manifest === 'object' && manifest !== null) return manifest
   throw new CommandError(`${file} cannot be read, because it isn't a JSON object. Correct it.`)
 }
 
-function parse(text: string): unknown {
+/** Returns the value of JSON; undefined if it is malformed. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
