@@ -62,11 +62,11 @@ export function buildDocument(declarations: Declarations, declared: DeclaredDocu
   return { operations, document: { openapi: '3.1.0', info, servers: [{ url: '/' }], paths, components } }
 }
 
-/** Whether a route is one that the application describes, or that its model describes. */
-function isDocumented(route: DeclaredRoute): boolean {
-  const { resource, description, path } = route
+/** Why a document lacks a route that it may contain; undefined if the application, or a model, describes it. */
+function gapOf({ resource, description, path }: DeclaredRoute): string | undefined {
+  if (path.includes('{*')) return 'has a wildcard, which OpenAPI does not express'
   const hasModel = resource?.model !== undefined && isAction(resource.action)
-  return isDescribable(route) && !path.includes('{*') && (description.responses !== undefined || hasModel)
+  return description.responses || hasModel ? undefined : 'has no "responses", so the document lacks it'
 }
 
 /** Whether a document may contain a route: neither a form nor a handler of `BaseResource`, which returns 404. */
@@ -80,23 +80,19 @@ function isDescribable({ resource, description, declared, method }: DeclaredRout
 
 /** A line for each route that a document lacks because it has no `responses`, or because it has a wildcard. */
 export function undescribedRoutes({ table }: Declarations): string[] {
-  return table.routes.flatMap((route) => {
+  return table.routes.filter(isDescribable).flatMap((route) => {
     const { method, path, handlerName } = route
     const isOfFramework = ['redirect', 'openapi'].includes(handlerName) || path.startsWith('/kit/')
-    if (isOfFramework || isDocumented(route) || !isDescribable(route)) return []
-    const why = path.includes('{*')
-      ? 'has a wildcard, which OpenAPI does not express'
-      : 'has no "responses", so the document lacks it'
-    return [`${method} ${path} (${handlerName}) ${why}.`]
+    const gap = isOfFramework ? undefined : gapOf(route)
+    return gap === undefined ? [] : `${method} ${path} (${handlerName}) ${gap}.`
   })
 }
 
 /** The routes of a document: those whose innermost scope with a document is its own. */
 function routesOf({ table, documents }: Declarations, { scope }: DeclaredDocument): DeclaredRoute[] {
   const scopes = new Set([scope, ...documents.map((one) => one.scope)])
-  return table.routes.filter(
-    (route) => isDocumented(route) && route.scopes.findLast((one) => scopes.has(one)) === scope,
-  )
+  const own = table.routes.filter((route) => route.scopes.findLast((one) => scopes.has(one)) === scope)
+  return own.filter((route) => isDescribable(route) && gapOf(route) === undefined)
 }
 
 /** A route of another host is requested there. */

@@ -1,14 +1,11 @@
 import { itemName, pathNames } from '../extension.js'
 import { DeclarationError, type DeclaredRoute, type RouteResource } from '../index.js'
 
-/** The seven handlers, and the verb of their summary. */
-const VERBS: Record<string, string> = {
-  list: 'Lists',
-  show: 'Shows',
-  create: 'Creates',
-  update: 'Changes',
-  destroy: 'Deletes',
-}
+/** Those of the seven handlers that serve records. The other two serve forms. */
+const ACTIONS = ['list', 'show', 'create', 'update', 'destroy']
+
+/** The verbs of summaries that the names of handlers do not have. */
+const VERBS: Record<string, string> = { update: 'Changes', destroy: 'Deletes' }
 
 /** The names of an operation: those of its description, else derived from its own route. */
 export interface OperationNames {
@@ -19,9 +16,9 @@ export interface OperationNames {
   item: string
 }
 
-/** Whether a handler is one of the seven, whose routes are fixed. */
+/** Whether a handler serves records at a fixed route. */
 export function isAction(handler: string): boolean {
-  return handler in VERBS
+  return ACTIONS.includes(handler)
 }
 
 /**
@@ -37,22 +34,20 @@ export function operationNames(route: DeclaredRoute, method: string): OperationN
 
 function ofResource(route: DeclaredRoute, resource: RouteResource, method: string): OperationNames {
   const { action, isSingular, itemPath } = resource
-  const path = isSingular ? itemPath : itemPath.replace(/\/[^/]*$/, '')
-  const paths = pathNames(path, isSingular)
-  const [item, collection] = [paths.item, paths.collection].map((name) =>
-    capitalize(name.replace(/Path$/, '')),
-  )
+  const paths = pathNames(isSingular ? itemPath : itemPath.replace(/\/[^/]*$/, ''), isSingular)
+  const item = capitalize(paths.item.replace(/Path$/, ''))
+  const collection = capitalize(paths.collection.replace(/Path$/, ''))
   const ofCollection =
     action === 'list' || (!isAction(action) && !isSingular && !route.path.startsWith(itemPath))
   const verb = action === 'update' && method === 'PUT' && route.methods.includes('PATCH') ? 'put' : action
-  const many = wordsOf(collection ?? '').join(' ')
-  const one = isSingular ? `the ${wordsOf(item ?? '').join(' ')}` : withArticle(wordsOf(item ?? '').join(' '))
-  const object = ofCollection ? many : one
+  const many = wordsOf(collection).join(' ')
+  const one = wordsOf(item).join(' ')
+  const article = isSingular ? 'the' : /^[aeiou]/.test(one) ? 'an' : 'a'
   return {
     operationId: verb + (ofCollection ? collection : item),
-    summary: `${VERBS[action] ?? thirdPerson(action)} ${object}`,
+    summary: `${VERBS[action] ?? thirdPerson(action)} ${ofCollection ? many : `${article} ${one}`}`,
     tag: many.replace(/ index$/, ''),
-    item: item ?? '',
+    item,
   }
 }
 
@@ -75,10 +70,6 @@ function thirdPerson(name: string): string {
       ? `${verb.slice(0, -1)}ies`
       : `${verb}s`
   return [capitalize(itemName(verb) === verb ? ending : verb), ...rest].join(' ')
-}
-
-function withArticle(words: string): string {
-  return `${/^[aeiou]/i.test(words) ? 'an' : 'a'} ${words}`
 }
 
 /** `postComments` -> `post comments` */

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { DeclaredDocument } from '../extension.js'
-import { DeclarationError, HttpError, type Context } from '../index.js'
+import { DeclarationError, html, HttpError, type Context } from '../index.js'
 
 /** The files of Swagger UI that its page loads. */
 const FILES = new Map([
@@ -13,24 +13,23 @@ const FILES = new Map([
 
 /** The page of a document. Its scripts and styles come from the application itself. */
 export function servePage(ctx: Context, { page = '', path, options }: DeclaredDocument): void {
-  const file = (name: string) => escape(`${page}/${name}`)
+  const content = html`<!DOCTYPE html>
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width" />
+        <title>${options.title}</title>
+        <link rel="icon" href="${page}/favicon-32x32.png" />
+        <link rel="stylesheet" href="${page}/swagger-ui.css" />
+      </head>
+      <body>
+        <div id="page" data-url="${path}"></div>
+        <script src="${page}/swagger-ui-bundle.js"></script>
+        <script src="${page}/start.js"></script>
+      </body>
+    </html> `
   ctx.type = 'html'
-  ctx.body = `<!DOCTYPE html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width">
-    <title>${escape(options.title)}</title>
-    <link rel="icon" href="${file('favicon-32x32.png')}">
-    <link rel="stylesheet" href="${file('swagger-ui.css')}">
-  </head>
-  <body>
-    <div id="page" data-url="${escape(path)}"></div>
-    <script src="${file('swagger-ui-bundle.js')}"></script>
-    <script src="${file('start.js')}"></script>
-  </body>
-</html>
-`
+  ctx.body = String(content)
 }
 
 /** The script of the page. No validator of another host gets the document. */
@@ -62,8 +61,4 @@ export function swaggerFolder(): string {
       { cause },
     )
   }
-}
-
-function escape(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }
