@@ -1,5 +1,7 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
+import { Type } from 'class-transformer'
+import { IsOptional } from 'class-validator'
 import { App, BaseResource, Describe, Resource, Route, type Context } from '../../src/index.js'
 import { buildDocument, documentsOf, type OpenApiDocument } from '../../src/openapi/index.js'
 import { documentedApplication, Message, TagsResource } from '../support/applications/documented.js'
@@ -328,6 +330,19 @@ describe('The OpenAPI document', () => {
     expect(operation('get', '/shelves/names').responses[200].content).to.have.keys('text/csv')
     expect(schemas['Receipt'].properties.lines.items).to.deep.equal({ $ref: '#/components/schemas/Line' })
   })
+
+  it('allows null for an optional date that @Type converts', () => {
+    class Meeting {
+      @IsOptional()
+      @Type(() => Date)
+      ends?: Date | null
+    }
+    function meet() {}
+    const app = new App({ api: true })
+    app.get('/meeting', meet, { responses: { 200: Meeting } })
+    const { Meeting: meeting } = (documentOf(app) as Any).components.schemas
+    expect(meeting.properties.ends).to.deep.equal({ type: ['string', 'null'], format: 'date-time' })
+  })
 })
 
 describe('A mistake in the OpenAPI document', () => {
@@ -388,6 +403,10 @@ describe('A mistake in the OpenAPI document', () => {
     const empty = class Empty {}
     function show() {}
     expect(await mistake((app) => app.get('/a', show, { responses: { 200: empty } }))).to.include(
+      'Empty, which show describes, has no attributes.',
+    )
+    const options = { body: empty, responses: { 201: 'empty' } } as const
+    expect(await mistake((app) => app.post('/a', show, options))).to.include(
       'Empty, which show describes, has no attributes.',
     )
   })
