@@ -6,15 +6,14 @@ export function isAddition(example: string): boolean {
   return example.includes(MARKER)
 }
 
-/** A generated file of a resource with the imports and the further or changed methods of an example. */
+/** A generated file of a resource with the imports, the decorators and the further or changed methods of an example. */
 export function withMethods(generated: string, example: string): string {
-  const imports = example.slice(0, example.indexOf('\n\n'))
-  const methods = example.slice(example.indexOf(MARKER) + MARKER.length)
+  const [head = '', methods = ''] = example.split(/^ *\/\/ .* generator wrote\.\n/m)
   const isKept = (method: string) => !methods.includes(/^ {2}async \w+\(/m.exec(method)?.[0] ?? '  async ?')
   const handlers = generated
-    .slice(generated.indexOf('/** Serves'))
+    .slice(generated.indexOf('{\n', generated.indexOf('export class')) + 2)
     .split(/(?<=^ {2}}\n)\n/m)
     .filter(isKept)
     .join('\n')
-  return `${imports}\n\n${handlers.replace(/\n}\n$/, `\n${methods}`)}`
+  return `${head}${handlers.replace(/\n}\n$/, `\n${methods}`)}`
 }
