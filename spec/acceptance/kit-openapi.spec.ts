@@ -57,6 +57,15 @@ describe('kit openapi', () => {
     ])
   })
 
+  it('rejects a file in a folder that does not exist', async () => {
+    const lost = join(folder, 'nowhere/openapi.json')
+    const { status, errors } = await run('--out', lost)
+    expect(status).to.equal(1)
+    expect(errors.split('\n').at(-1)).to.equal(
+      `The folder of ${lost} does not exist. Create it, or choose another file.`,
+    )
+  })
+
   it('rejects an unknown path, and --check without a file', async () => {
     const unknown = await run('--path', '/v2.json')
     expect([unknown.status, unknown.errors]).to.deep.equal([

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { CommandError } from '../../command-errors.js'
 import type { DeclaredDocument } from '../../extension.js'
 import { enterApplication, manifestOf, parseJson } from '../support/application-folder.js'
@@ -38,7 +39,8 @@ async function openapi({ out, check = false, path }: Options): Promise<void> {
   for (const line of undescribedRoutes(app.declarations)) console.error(line)
   if (out === undefined) console.log(text.trimEnd())
   else if (check) await compare(out, text)
-  else writeFileSync(out, text)
+  else if (existsSync(dirname(out))) writeFileSync(out, text)
+  else throw new CommandError(`The folder of ${out} does not exist. Create it, or choose another file.`)
 }
 
 function choose(documents: readonly DeclaredDocument[], path: string | undefined): DeclaredDocument {
