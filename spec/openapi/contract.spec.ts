@@ -31,11 +31,14 @@ let mutation = ''
 class NotesResource extends BaseResource {
   override async list(ctx: Context) {
     const { records } = await ctx.paginate(Note)
+    if (mutation === 'one') return ctx.respond({ json: records[0] })
     return ctx.respond({ data: records.map((note) => this.mutated(ctx, note)) })
   }
 
   override async show(ctx: Context) {
     const note = await ctx.find(Note, ctx.params['note_id'])
+    if (mutation === 'listed') return ctx.respond({ json: [note] })
+    if (mutation === 'nothing') return void (ctx.status = 204)
     if (mutation === 'thrown') throw new HttpError(402, 'Pay first.')
     return ctx.respond({ data: this.mutated(ctx, note) })
   }
@@ -44,6 +47,7 @@ class NotesResource extends BaseResource {
     const note = ctx.bind(new Note())
     if (mutation === 'filled') note.title ??= 'Untitled'
     const errors = await ctx.save(note)
+    if (errors && mutation === 'own errors') return ctx.respond(422, { json: { errors: ['title'] } })
     if (errors) return ctx.respond(errors)
     if (mutation !== 'no location') ctx.set('Location', ctx.pathFor('notePath', note))
     return ctx.respond(mutation === 'status' ? 202 : 201, { data: this.mutated(ctx, note) })
@@ -68,6 +72,7 @@ class OpenNotesResource extends BaseResource {
 
 describe('testApplication(app, database, { contract: true })', () => {
   let tested: TestApplication
+  let database: Database
   let note: Note
   let item: string
 
@@ -78,7 +83,7 @@ describe('testApplication(app, database, { contract: true })', () => {
       await database.synchronize()
       await database.close()
     })
-    const database = open(url)
+    database = open(url)
     const app = new App({ api: true, env: 'spec' })
     app.use(transaction(database))
     app.openapi('/openapi.json', { title: 'Notes', version: '1' })
@@ -142,6 +147,16 @@ describe('testApplication(app, database, { contract: true })', () => {
       'showNote returned 200 with a body that differs from /openapi.json: /title must be string in Note. Correct the value, the model, or describe the response.',
     ],
     [
+      'listed',
+      'GET',
+      'showNote returned 200 with a body that differs from /openapi.json: the body must be one Note. Correct the handler, or describe the response.',
+    ],
+    [
+      'nothing',
+      'GET',
+      "showNote returned 204, which /openapi.json does not list. Correct the handler, or describe the response: responses: { 204: 'empty' }.",
+    ],
+    [
       'thrown',
       'GET',
       "showNote returned 402, which /openapi.json does not list. Correct the handler, or describe the response: responses: { 402: 'problem' }.",
@@ -169,9 +184,23 @@ describe('testApplication(app, database, { contract: true })', () => {
     expect(await message('added', 'GET', '/notes')).to.include(': /0/author is not in Note.')
   })
 
+  it('names the model when a list is not a list', async () => {
+    expect(await message('one', 'GET', '/notes')).to.equal(
+      'listNotes returned 200 with a body that differs from /openapi.json: the body must be a list of Note. Correct the handler, or describe ' +
+        'the response.',
+    )
+  })
+
+  it('rejects errors that are not problem details', async () => {
+    expect(await message('own errors', 'POST', '/notes', { json: {} })).to.equal(
+      'createNote returned 422 with application/json, for which /openapi.json lists application/problem+json, application/problem+xml. Respond ' +
+        'with the errors of ctx.save, or describe the response.',
+    )
+  })
+
   it('rejects a success without a property that the document requires', async () => {
     expect(await message('filled', 'POST', '/notes', { json: {} })).to.equal(
-      'createNote returned 201 for a body without /title, which NoteInput of /openapi.json requires. Give it an initial value in the ' +
+      'createNote returned 201 for a body without /title, which NoteInput of /openapi.json requires. Give title an initial value in the ' +
         'model, allow null, or reject the request.',
     )
   })
@@ -182,6 +211,23 @@ describe('testApplication(app, database, { contract: true })', () => {
     expect(await message('list', 'PATCH', path, { json: { title: 'B' } })).to.equal(
       'updateOpenNote calls ctx.bind with a list, but OpenNotesResource has no fields, so the document lists every attribute. Move ' +
         'the list to the "fields" option of @Resource.',
+    )
+  })
+
+  it('needs no document that the application serves', async () => {
+    const app = new App({ api: true, env: 'spec' })
+    app.use(transaction(database))
+    app.resource(NotesResource)
+    const { client, hooks } = testApplication(app, database, { contract: true })
+    await hooks.beforeAll()
+    mutation = 'added'
+    const rejected = await client.get(item).catch(String)
+    mutation = ''
+    expect((await client.get(item)).status).to.equal(200)
+    await client.close()
+    expect(rejected).to.equal(
+      'ContractError: showNote returned 200 with a body that differs from the OpenAPI document (`kit openapi`): /author is not in Note. ' +
+        'Exclude it, or describe the response.',
     )
   })
 

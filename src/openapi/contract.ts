@@ -55,9 +55,13 @@ export class Contract {
     this.ajv = createAjv()
     for (const declared of documentsOf(app.declarations, { title: 'Application', version: '0' })) {
       const { document, operations } = buildDocument(app.declarations, declared)
-      const path = `${declared.path}${declared.host ?? ''}`
-      const { components, paths } = closed(document, `kit:${path}`)
-      this.ajv.addSchema({ $id: `kit:${path}`, components })
+      const isServed = app.declarations.documents.includes(declared)
+      const path = isServed
+        ? `${declared.path}${declared.host ?? ''}`
+        : 'the OpenAPI document (`kit openapi`)'
+      const id = `kit:${encodeURI(path)}`
+      const { components, paths } = closed(document, id)
+      this.ajv.addSchema({ $id: id, components })
       for (const { route, method, key } of operations) {
         const content = paths[key]?.[method.toLowerCase()] as unknown as Contracted
         this.operations.set(route, { ...this.operations.get(route), [method]: { ...content, path } })
@@ -112,9 +116,9 @@ export class Contract {
     const { path, responses } = operation
     const { content = {} } = responses[status] ?? responses['default'] ?? {}
     if (!content[type]) {
-      const types = Object.keys(content)
-      const listed = types.length > 0 ? `lists ${types.join(', ')}` : 'lists no body'
-      return `returned ${status} with ${type}, for which ${path} ${listed}. Describe the response.`
+      const listed = Object.keys(content).join(', ') || 'no body'
+      const advice = status === 422 ? 'Respond with the errors of ctx.save, or describe' : 'Describe'
+      return `returned ${status} with ${type}, for which ${path} lists ${listed}. ${advice} the response.`
     }
     const { schema = {} } = content[type]
     const [error] = this.errorsOf(schema, JSON.parse(text)).toSorted((a, b) => weight(a) - weight(b))
@@ -126,10 +130,11 @@ export class Contract {
     const { schema = {} } = requestBody?.content?.['application/json'] ?? {}
     const errors = status < 400 && json !== undefined ? this.errorsOf(schema, json) : []
     const missing = errors.find(({ keyword, instancePath }) => keyword === 'required' && instancePath === '')
+    const name: unknown = missing?.params['missingProperty']
     return (
       missing &&
-      `returned ${status} for a body without /${missing.params['missingProperty']}, which ${nameOf(schema)} of ${path} requires. ` +
-        'Give it an initial value in the model, allow null, or reject the request.'
+      `returned ${status} for a body without /${name}, which ${nameOf(schema)} of ${path} requires. Give ${name} an initial value in the ` +
+        'model, allow null, or reject the request.'
     )
   }
 
@@ -149,13 +154,14 @@ function handlerProblem({ ctx, listed }: Handled): string | undefined {
 
 function statusProblem(
   { responses, path }: Contracted,
-  { status, accept }: Exchange,
+  { status, accept, text }: Exchange,
   { route }: Context,
 ): string | undefined {
   if (status === 406 && Object.values(responses).some(({ content }) => content?.[accept]))
     return `returned 406 for ${accept}, which ${path} lists. Offer it, or describe the responses.`
   if (responses[status] || ofFramework.includes(status)) return undefined
-  const body = status < 400 ? (route.resource?.model?.name ?? 'Post') : "'problem'"
+  const model = route.resource?.model?.name ?? 'Post'
+  const body = text === '' ? "'empty'" : status < 400 ? model : "'problem'"
   return `returned ${status}, which ${path} does not list. Correct the handler, or describe the response: responses: { ${status}: ${body} }.`
 }
 
@@ -205,7 +211,9 @@ function explain(
     return `${instancePath}/${additionalProperty} is not in ${name}. Exclude it, or describe the response.`
   if (keyword === 'required')
     return `${instancePath}/${missingProperty} is missing, but ${name} requires it. Return it, or describe the response.`
-  return `${instancePath || '/'} ${message} in ${name}. Correct the value, the model, or describe the response.`
+  if (keyword === 'type' && instancePath === '')
+    return `the body must be ${schema['type'] === 'array' ? 'a list of' : 'one'} ${name}. Correct the handler, or describe the response.`
+  return `${instancePath || 'the body'} ${message} in ${name}. Correct the value, the model, or describe the response.`
 }
 
 /** Ajv is installed by the application that checks its contract. */
