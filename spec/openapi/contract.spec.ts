@@ -1,9 +1,12 @@
 import { expect } from 'chai'
+import { Expose } from 'class-transformer'
+import { IsEmail } from 'class-validator'
 import { Column, Entity } from 'typeorm'
 import {
   App,
   BaseResource,
   Database,
+  Describe,
   HttpError,
   Model,
   Present,
@@ -22,6 +25,19 @@ class Note extends Model {
 
   @Column('varchar', { nullable: true })
   color!: string | null
+}
+
+class NoteWithAuthor extends Note {
+  @Expose()
+  author!: string
+}
+
+class Credentials {
+  @IsEmail()
+  email!: string
+
+  @Present()
+  password = ''
 }
 
 /** The way in which the next response differs from the document. */
@@ -63,10 +79,28 @@ class NotesResource extends BaseResource {
 
 @Resource('/open_notes', { model: Note })
 class OpenNotesResource extends BaseResource {
+  @Describe({ responses: { 200: NoteWithAuthor } })
+  override async show(ctx: Context) {
+    const note = await ctx.find(Note, ctx.params['open_note_id'])
+    if (mutation === 'text') return void (ctx.body = note.title)
+    const author = mutation === 'anonymous' ? undefined : 'Ada'
+    return ctx.respond({ data: Object.assign(new NoteWithAuthor(), note, { author }) })
+  }
+
   override async update(ctx: Context) {
     const note = await ctx.find(Note, ctx.params['open_note_id'])
     const errors = await ctx.save(mutation === 'list' ? ctx.bind(note, ['title']) : ctx.bind(note))
     return errors ? ctx.respond(errors) : ctx.respond({ data: note })
+  }
+}
+
+@Resource('/logins', { singular: true })
+class LoginsResource extends BaseResource {
+  @Describe({ body: Credentials, responses: { 204: 'empty', 422: 'problem' } })
+  override async create(ctx: Context) {
+    const errors = await ctx.validate(ctx.bind(new Credentials()))
+    if (errors && mutation !== 'lenient') return ctx.respond(errors)
+    ctx.status = 204
   }
 }
 
@@ -89,6 +123,7 @@ describe('testApplication(app, database, { contract: true })', () => {
     app.openapi('/openapi.json', { title: 'Notes', version: '1' })
     app.resource(NotesResource)
     app.resource(OpenNotesResource)
+    app.resource(LoginsResource)
     tested = testApplication(app, database, { contract: true })
     await tested.hooks.beforeAll()
     note = await tested.factory.make(Note)
@@ -189,6 +224,23 @@ describe('testApplication(app, database, { contract: true })', () => {
       'listNotes returned 200 with a body that differs from /openapi.json: the body must be a list of Note. Correct the handler, or describe ' +
         'the response.',
     )
+  })
+
+  it('compares a response with the class that describes it', async () => {
+    const path = `/open_notes/${note.id}`
+    expect(await message('', 'GET', path)).to.equal('')
+    expect(await message('anonymous', 'GET', path)).to.include(
+      '/author is missing, but NoteWithAuthor requires',
+    )
+    expect(await message('text', 'GET', path)).to.equal('')
+  })
+
+  it('requires the properties of a body whose class has no initial value', async () => {
+    const json = { email: 'ada@example.com', password: 'secret' }
+    expect(await message('', 'POST', '/logins', { json })).to.equal('')
+    expect(await message('', 'POST', '/logins', { json: {} })).to.equal('')
+    expect(await message('lenient', 'POST', '/logins', { json: { email: json.email } })).to.equal('')
+    expect(await message('lenient', 'POST', '/logins', { json: {} })).to.include('without /email')
   })
 
   it('rejects errors that are not problem details', async () => {
