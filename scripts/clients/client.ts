@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import createClient from 'openapi-fetch'
-import type { paths as BlogPaths } from './generated/blog.js'
+import type { components as BlogComponents, paths as BlogPaths } from './generated/blog.js'
 import type { paths as LibraryPaths } from './generated/library.js'
 
 const [, , blogUrl = '', libraryUrl = ''] = process.argv
@@ -71,3 +71,19 @@ export async function mistakes() {
 }
 
 console.log('openapi-fetch works with the blog and with an API application.')
+
+/** What docs/openapi.md says about misspelled names. This function is compiled and never called. */
+export async function misspell(): Promise<void> {
+  // @ts-expect-error -- the path
+  await blog.POST('/postss', { body: { title: 'Hello' } })
+  // @ts-expect-error -- a missing property
+  await blog.POST('/posts', { body: {} })
+  // @ts-expect-error -- a property of the response
+  assert(created.data?.titel)
+  // openapi-fetch accepts additional properties.
+  await blog.POST('/posts', { body: { title: 'Hello', descriptoin: 'Text' } })
+  await blog.POST('/posts', { body: { title: 'Hello' } satisfies BlogComponents['schemas']['PostInput'] })
+  // @ts-expect-error -- an additional property of a body whose type is checked
+  const body = { title: 'Hello', descriptoin: 'Text' } satisfies BlogComponents['schemas']['PostInput']
+  await blog.POST('/posts', { body })
+}

@@ -159,7 +159,7 @@ describe('kit db', function () {
   it('reports an unknown step', async () => {
     expect(await db('migrat')).to.deep.equal(
       rejected(
-        'There is no command "db migrat". Known commands: migrate, rollback, status, check, create, drop, reset, seed.',
+        'There is no command "db migrat". Known commands: migrate, rollback, status, check, replicas, create, drop, reset, seed.',
       ),
     )
   })
