@@ -3,6 +3,7 @@ import type { DataSourceOptions, EntityManager, LoggerOptions, MixedList } from 
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../common/environment.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
+import { whileSilent } from './engines/connections.js'
 import { explainConnectionError } from './engines/connection-errors.js'
 import { addressOf, hidePassword } from './engines/database-url.js'
 import type { ConnectionLimits } from './engines/engine.js'
@@ -199,7 +200,7 @@ export class Database extends DataSource {
   }
 
   private async openOnce(): Promise<this> {
-    await this.initialize().catch((error: unknown) => {
+    await whileSilent(this.acquireTimeout, () => this.initialize()).catch((error: unknown) => {
       throw mistakeInModel(error) ?? error
     })
     try {

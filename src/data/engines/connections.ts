@@ -15,6 +15,20 @@ export function connectTimeout({ acquireTimeout }: ConnectionLimits): number {
   return Math.min(acquireTimeout, serverPatience)
 }
 
+/** Tries to connect again until `timeout` while nothing answers: the address may lead to another server by now. */
+export async function whileSilent<T>(timeout: number, connect: () => Promise<T>): Promise<T> {
+  const deadline = performance.now() + timeout
+  for (;;) {
+    const from = performance.now()
+    try {
+      return await connect()
+    } catch (error) {
+      const now = performance.now()
+      if (now < from + serverPatience || now + serverPatience > deadline) throw error
+    }
+  }
+}
+
 /**
  * Limits the connections of a server's driver. Queries wait for a connection in the order of their arrival. The wait has a
  * timeout, which mysql2 doesn't support.
@@ -33,25 +47,12 @@ export function limiterOf(
   limits: ConnectionLimits,
 ): <T>(connect: () => Promise<T>) => Promise<[connection: T, release: Release]> {
   const semaphore = connectionSemaphore(limits)
-  /** Tries again while nothing answers: the address may lead to another server by now. */
-  async function connectTo<T>(connect: () => Promise<T>): Promise<T> {
-    const deadline = performance.now() + limits.acquireTimeout
-    for (;;) {
-      const from = performance.now()
-      try {
-        return await connect()
-      } catch (error) {
-        const now = performance.now()
-        if (now < from + serverPatience || now + serverPatience > deadline) throw error
-      }
-    }
-  }
   return async function permitted(connect) {
     if (limits.size === 1)
       rejectOwnWait((runner) => !runner.isReleased && Reflect.get(runner, 'databaseConnection'))
     const release = await semaphore.acquire()
     try {
-      return [await connectTo(connect), release]
+      return [await whileSilent(limits.acquireTimeout, connect), release]
     } catch (error) {
       release()
       throw new ServiceUnavailable('The database does not respond.', 5, { cause: error })
