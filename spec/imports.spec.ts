@@ -55,7 +55,7 @@ const rules: Record<string, Rule> = {
     types: ['context', 'resources/route-description', 'routing/declared-route'],
   },
   'testing/': {
-    imports: ['data/', 'http/formats/xml', 'openapi/contract'],
+    imports: ['data/', 'http/formats/', 'openapi/contract'],
     types: ['application/application', 'injection/'],
   },
   'generator/': {

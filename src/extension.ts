@@ -8,6 +8,7 @@
 // Requests, their log, and channels
 export { channels, measure } from './common/channels.js'
 export { PerRequest } from './common/per-request.js'
+export { formatOfType } from './http/formats/formats.js'
 export { chooseFormat } from './http/responder.js'
 export { clientNetwork } from './http/security/client-network.js'
 export { causesOf, errorHead } from './logging/error-fields.js'

@@ -1,12 +1,12 @@
 import type { Context } from '../context.js'
 import type { ValidationErrors } from '../errors.js'
 import { PerRequest } from '../common/per-request.js'
-import type { FormatName } from './formats/negotiation.js'
+import { formatOfType, type FormatName } from './formats/formats.js'
 
 type Errors = () => ValidationErrors | undefined
 
 const expected = new PerRequest<readonly Errors[]>()
-const formats = new PerRequest<FormatName>()
+const formats = new PerRequest<FormatName | undefined>()
 
 /**
  * Notes the errors of a request whose client prefers HTML. A handler that has no page responds with data, which cannot
@@ -23,8 +23,7 @@ export function rejectData(ctx: Context): void {
   for (const errors of noted) {
     const found = errors()
     if (!found) continue
-    const format = ctx.response.is('json', 'xml')
-    if (format === 'json' || format === 'xml') formats.set(ctx, format)
+    formats.set(ctx, formatOfType(ctx.response.type))
     throw found
   }
 }

@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js'
 import { DeclarationError, type App, type Context, type Middleware } from '../index.js'
+import { formatOfType } from '../extension.js'
 import { buildDocument, documentsOf, type OpenApiDocument } from './document.js'
 import type { Schema } from './values.js'
 
@@ -177,7 +178,7 @@ function headerProblem({ responses, path }: Contracted, { status, headers }: Exc
 /** Pages and redirects of browsers are not in the document. */
 function isForPages({ accept, headers }: Exchange): boolean {
   const type = headers.get('content-type') ?? ''
-  return type.includes('html') || (accept.includes('text/html') && !/json|xml/.test(type))
+  return type.includes('html') || (accept.includes('text/html') && !formatOfType(type))
 }
 
 /** The name of a schema, or of the items of its list. */

@@ -3,6 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { text as textOf } from 'node:stream/consumers'
 import type { App } from '../application/application.js'
+import { dataFormats } from '../http/formats/formats.js'
 import { toXml } from '../http/formats/xml.js'
 import type { Contract } from '../openapi/contract.js'
 
@@ -52,12 +53,6 @@ export interface ClientResponse {
 export interface ClientOptions {
   /** The format of responses: html, or json of an API application. */
   accept?: string
-}
-
-const formats: Record<string, string> = {
-  html: 'text/html',
-  json: 'application/json',
-  xml: 'application/xml',
 }
 
 /**
@@ -172,9 +167,9 @@ export class Client {
   async request(method: string, path: string, options: RequestOptions = {}): Promise<ClientResponse> {
     const { type, body } = this.bodyOf(options)
     const fromPage = options.form !== undefined && options.fromPage !== false
-    const accept = options.accept ?? this.accept
+    const accept = mediaTypeOf(options.accept ?? this.accept)
     const response = await this.send(method, path, body, {
-      accept: formats[accept] ?? accept,
+      accept,
       ...(type && { 'content-type': type }),
       ...(fromPage && { origin: this.url, 'sec-fetch-site': 'same-origin' }),
       ...(this.cookies.size > 0 && { cookie: [...this.cookies].map((pair) => pair.join('=')).join('; ') }),
@@ -186,7 +181,7 @@ export class Client {
     const status = response.statusCode ?? 0
     const text = await textOf(response)
     if (options.contract !== false)
-      this.contract?.check({ json: options.json, accept: formats[accept] ?? accept, status, headers, text })
+      this.contract?.check({ json: options.json, accept, status, headers, text })
     return this.read(status, headers, text)
   }
 
@@ -232,8 +227,8 @@ export class Client {
       const fields = pairsOf(form)
       return { type: FORM, body: new URLSearchParams(fromPage ? this.withToken(fields) : fields).toString() }
     }
-    if (json !== undefined) return { type: formats['json'], body: JSON.stringify(json) }
-    if (xml !== undefined) return { type: formats['xml'], body: documentOf(xml) }
+    if (json !== undefined) return { type: mediaTypeOf('json'), body: JSON.stringify(json) }
+    if (xml !== undefined) return { type: mediaTypeOf('xml'), body: documentOf(xml) }
     return { body }
   }
 
@@ -248,6 +243,12 @@ export class Client {
     for (const [name, value] of form) body.append(name, value)
     return body
   }
+}
+
+/** Returns the media type of a format, or an `Accept` header unchanged. */
+function mediaTypeOf(accept: string): string {
+  if (accept === 'html') return 'text/html'
+  return dataFormats[accept as keyof typeof dataFormats]?.mediaTypes[0] ?? accept
 }
 
 function pairsOf(form: FormFields): Array<[string, string]> {

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
-import { formats, negotiate, type FormatName as Format } from '../../../src/http/formats/negotiation.js'
+import { formats, type FormatName as Format } from '../../../src/http/formats/formats.js'
+import { negotiate } from '../../../src/http/formats/negotiation.js'
 
 type Row = [accept: string | undefined, response: Format | undefined]
 

@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Context } from '../../context.js'
 import { HttpError, StaleRecord, ValidationErrors } from '../../errors.js'
 import type { ProblemDetails } from '../formats/format.js'
-import { dataFormats } from '../formats/negotiation.js'
+import { dataFormats } from '../formats/formats.js'
 
 /** Returns the problem details of an error. An error other than an HttpError reveals nothing about itself. */
 export function problemOf(error: unknown, ctx: Pick<Context, 'requestId' | 't'>): ProblemDetails {

@@ -1,34 +1,19 @@
 import { memoize } from '../../common/memoize.js'
-import { json } from './json.js'
-import { xml } from './xml.js'
-
-/** The formats of data. */
-export const dataFormats = { json, xml }
-
-/** The name of a format of responses: pages, or one of data. */
-export type FormatName = 'html' | keyof typeof dataFormats
-
-/** The formats of responses. The first ones are preferred if a client accepts several equally. */
-export const formats = ['html', ...Object.keys(dataFormats)] as readonly FormatName[]
+import { dataFormats, formatOfType, formats, type FormatName } from './formats.js'
 
 /** The ranges that match a format, the most specific first: its media types, their groups, and everything. */
 const specificities = byFormat((name) => {
   // Nobody means HTML by `application/*`, although XHTML is of that group.
   if (name === 'html') return [['text/html', 'application/xhtml+xml'], ['text/*'], ['*/*']]
   const { mediaTypes, problemType } = dataFormats[name]
-  const types = [...mediaTypes, problemType]
+  // Nobody means CSV by `application/problem+json`, although its problems are written so.
+  const types = formatOfType(problemType) === name ? [...mediaTypes, problemType] : mediaTypes
   return [types, types.map((type) => type.replace(/\/.*/, '/*')), ['*/*']]
 })
 
 function byFormat<T>(valueOf: (name: FormatName) => T): Record<FormatName, T> {
   return Object.fromEntries(formats.map((name) => [name, valueOf(name)])) as Record<FormatName, T>
 }
-
-/** Returns the format of data that a content type declares: JSON for `application/json` and `application/problem+json`. */
-export const formatOfType = memoize((header): FormatName | undefined => {
-  const type = header.split(';', 1).join().trim()
-  return formats.find((name) => name !== 'html' && (type.endsWith(`/${name}`) || type.endsWith(`+${name}`)))
-})
 
 /** The preferences that determine the format. */
 export interface Preferences {
@@ -50,8 +35,7 @@ export function negotiate(offered: readonly FormatName[], preferences: Preferenc
   const { namesNone, refusesAll, qualities } = readAccept(preferences.accept ?? '')
   if (namesNone) {
     if (refusesAll) return undefined
-    const own = preferences.body === 'html' ? undefined : preferences.body
-    return [own, preferences.default, ...formats].find((format) => format && offered.includes(format))
+    return [preferences.body, preferences.default, ...formats].find((it) => it && offered.includes(it))
   }
   let chosen: FormatName | undefined
   let best = 0

@@ -2,6 +2,7 @@ import { asciiJson } from '../../common/ascii-json.js'
 import { isPlainObject } from '../../common/plain-object.js'
 import type { Context } from '../../context.js'
 import { ResponseNotKept } from '../../errors.js'
+import { formatOfType } from '../../http/formats/formats.js'
 import { markCompared } from '../../http/preconditions.js'
 import { addLogFields } from '../../logging/request-logger.js'
 import { addedFlash } from '../../sessions/flash-cookie.js'
@@ -12,7 +13,7 @@ interface KeptResponse {
   status: number
   headers: Record<string, string>
   flash: Flash
-  /** The text of JSON or XML; null if there is none, undefined if it was not kept. */
+  /** The text of data; null if there is none, undefined if it was not kept. */
   body?: string | null | undefined
 }
 
@@ -56,7 +57,7 @@ export function replay(ctx: Context, kept: string): void {
 
 function bodyOf({ body, res }: Context): string | null | undefined {
   if (body === undefined || body === null) return res.headersSent ? undefined : null
-  if (!/[/+](?:json|xml)\b/i.test(String(res.getHeader('Content-Type')))) return undefined
+  if (!formatOfType(String(res.getHeader('Content-Type')))) return undefined
   const isData = isPlainObject(body) || Array.isArray(body)
   const text = isData ? JSON.stringify(body) : Buffer.isBuffer(body) ? body.toString() : body
   return typeof text === 'string' && Buffer.byteLength(text) <= maxBody ? text : undefined

@@ -1,0 +1,18 @@
+import { memoize } from '../../common/memoize.js'
+import { json } from './json.js'
+import { xml } from './xml.js'
+
+/** The formats of data. */
+export const dataFormats = { json, xml }
+
+/** The name of a format of responses: pages, or one of data. */
+export type FormatName = 'html' | keyof typeof dataFormats
+
+/** The formats of responses. The first ones are preferred if a client accepts several equally. */
+export const formats = ['html', ...Object.keys(dataFormats)] as readonly FormatName[]
+
+/** Returns the format of data that a content type declares: JSON for `application/json` and `application/problem+json`. */
+export const formatOfType = memoize((header): FormatName | undefined => {
+  const type = header.split(';', 1).join().trim().toLowerCase()
+  return formats.find((name) => name !== 'html' && (type.endsWith(`/${name}`) || type.endsWith(`+${name}`)))
+})
