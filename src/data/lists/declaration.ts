@@ -20,7 +20,7 @@ interface KindValues {
 }
 
 /** The kinds of a custom filter. */
-export type FilterKind = keyof KindValues & AttributeKind
+export type FilterKind = Exclude<AttributeKind, 'enum' | 'json'>
 
 /** The conditions that a custom filter returns: all of them, or one of several alternatives. */
 export type FilterConditions<T> = FindOptionsWhere<T> | FindOptionsWhere<T>[]

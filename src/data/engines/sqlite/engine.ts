@@ -1,3 +1,4 @@
+import { kindOf, type AttributeKind } from '../../attributes/attributes.js'
 import { sqlitePath } from '../database-url.js'
 import type { Engine, EngineErrors, Reference } from '../engine.js'
 import { parseDatetime } from './datetime.js'
@@ -79,9 +80,9 @@ export const sqlite: Engine = {
   file: ({ driver }) => (driver instanceof PooledSqliteDriver ? driver.options.database : undefined),
 
   readerOf(column, hydrate) {
-    if (TEXTS.has(column.type)) return (value) => value
-    if (column.type !== Date && column.type !== 'datetime') return undefined
-    return (value) => parseDatetime(value) ?? hydrate(value)
+    const kind = kindOf(column.type)
+    if (kind === 'datetime') return (value) => parseDatetime(value) ?? hydrate(value)
+    return kind && UNCHANGED.includes(kind) ? (value) => value : undefined
   },
 
   // A range of text: LIKE and GLOB would be planned again for each value. Any text is less than a blob.
@@ -118,8 +119,8 @@ export const sqlite: Engine = {
   },
 }
 
-/** The column types whose values TypeORM's driver leaves unchanged. */
-const TEXTS = new Set<unknown>([String, 'varchar', 'text', 'uuid', 'integer', 'int'])
+/** The kinds whose values TypeORM's driver leaves unchanged. */
+const UNCHANGED: readonly AttributeKind[] = ['string', 'text', 'uuid', 'int']
 
 /** The indexes of a table, without partial ones, and its primary key. */
 const INDEXES = `

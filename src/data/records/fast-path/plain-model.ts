@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { EntityListenerMetadata } from 'typeorm/metadata/EntityListenerMetadata.js'
-import { kindOf } from '../../attributes/attributes.js'
+import { kindOf, type AttributeKind } from '../../attributes/attributes.js'
 import { engineOf } from '../../engines/engines.js'
 import { Model } from '../../model.js'
 
@@ -65,18 +65,13 @@ function isPlainColumn(column: ColumnMetadata): boolean {
     column.transformer !== undefined
   // Only the timestamps of Model are set here. The database sets others.
   const isSetElsewhere = column.default !== undefined || column.isCreateDate || column.isUpdateDate
-  if (column.isVersion) return !isSpecial && kindOf(column.type) === 'int'
-  return !isSpecial && (isTimestamp || !isSetElsewhere) && PLAIN_TYPES.has(column.type)
+  const kind = kindOf(column.type)
+  if (column.isVersion) return !isSpecial && kind === 'int'
+  return !isSpecial && (isTimestamp || !isSetElsewhere) && kind !== undefined && !INCOMPARABLE.includes(kind)
 }
 
-/** The types whose stored values can be compared. */
-const PLAIN_TYPES = new Set<unknown>(
-  [
-    [String, 'varchar', 'text', 'uuid', Boolean, 'boolean', 'date', 'time'],
-    [Date, 'datetime', 'timestamptz', 'timestamp with time zone'],
-    [Number, 'int', 'integer', 'bigint', 'float', 'double', 'real', 'decimal', 'numeric'],
-  ].flat(),
-)
+/** The kinds whose values cannot be compared with the stored ones. */
+const INCOMPARABLE: readonly AttributeKind[] = ['json', 'enum']
 
 /** Whether a listener is one of those of `Model`, which the fast path calls itself. */
 function isTimestampListener({ target, propertyName }: EntityListenerMetadata): boolean {
