@@ -1,7 +1,7 @@
 import type { ListQuery } from '../data/lists/query/list-query.js'
 import type { Pagination } from '../data/lists/pagination.js'
 import { ActionButtons, type ActionButtonOptions } from './forms/action-button.js'
-import { display, time } from './formats.js'
+import { display, time } from './display.js'
 import type { FormOptions } from './forms/fields.js'
 import { emptyList, filterForm, type FilterFormOptions } from './forms/filter-form.js'
 import { Form } from './forms/forms.js'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { display, time } from '../../src/views/formats.js'
+import { display, time } from '../../src/views/display.js'
 import { viewContext } from '../support/view-context.js'
 
 class Author {
