@@ -2,7 +2,7 @@
 export interface Format {
   /** The media types that ask for it. The first one is that of responses. */
   mediaTypes: readonly string[]
-  /** The media type of problem documents. */
+  /** The media type of problem documents, which also asks for the format if it is named after it. */
   problemType: string
   /**
    * Writes a value.
