@@ -6,7 +6,7 @@ import {
 } from './arguments/attributes.js'
 import { listLocals, orderOf, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
 import type { Names } from './arguments/names.js'
-import { nestingOf, type Nesting } from './arguments/nesting.js'
+import { nestingOf, type Nesting } from './nesting.js'
 import { modelImportsOf, quote, relativePath } from './files/lines.js'
 import type { ResourcePlan } from './resource-generator.js'
 import { routeLocals } from './arguments/routes.js'

@@ -2,7 +2,7 @@ import { camelize } from 'inflection'
 import { isReference, type Attribute } from './arguments/attributes.js'
 import type { Names } from './arguments/names.js'
 import { defaultSort } from './list-locals.js'
-import type { Nesting } from './arguments/nesting.js'
+import type { Nesting } from './nesting.js'
 import type { ResourcePlan } from './resource-generator.js'
 import { modelImportsOf, relativePath } from './files/lines.js'
 

@@ -3,7 +3,7 @@ import { BadRoute } from '../../command-errors.js'
 import { defaultPathName } from '../../naming/names.js'
 import { humanize } from '../../naming/words.js'
 import { isName, snakeCase, type Names } from './names.js'
-import type { Nesting } from './nesting.js'
+import type { Nesting } from '../nesting.js'
 
 /** A route as the command line describes it, `publish:post` or `drafts:get:collection`, and its derived names. */
 export interface AddedRoute {

@@ -1,4 +1,4 @@
-import { parentsOf, type Names } from './names.js'
+import { parentsOf, type Names } from './arguments/names.js'
 
 /** How the handlers and templates of a nested resource find records and name their paths. */
 export interface Nesting {
