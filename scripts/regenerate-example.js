@@ -20,7 +20,7 @@ example('blog', [
 ])
 example('members', [
   ['auth'],
-  ['resource', 'post', 'title', 'body:nulls.Text', '--owner', 'user'],
+  ['resource', 'post', 'title', 'body:nulls.Text', '--owner', 'user', '--locking'],
   ['job', 'delete_old_posts', 'days:int', '--schedule', '0 3 * * *', '--time-zone', 'Europe/Berlin'],
 ])
 

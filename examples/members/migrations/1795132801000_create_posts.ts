@@ -1,7 +1,7 @@
 import { column, primaryKey, timestamps } from 'resource-kit'
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
 
-// kit generate resource post title body:nulls.Text --owner user
+// kit generate resource post title body:nulls.Text --owner user --locking
 export class CreatePosts1795132801000 implements MigrationInterface {
   async up(runner: QueryRunner) {
     await runner.createTable(
@@ -11,6 +11,7 @@ export class CreatePosts1795132801000 implements MigrationInterface {
           primaryKey(runner),
           column(runner, 'title', 'string'),
           column(runner, 'body', 'text', { isNullable: true }),
+          column(runner, 'lock_version', 'int', { default: '1' }),
           column(runner, 'user_id', 'uuid'),
           ...timestamps(runner),
         ],

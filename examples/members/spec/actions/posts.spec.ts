@@ -142,4 +142,18 @@ describe('PostsResource', () => {
     expect(response.status).to.equal(200)
     expect(response.json.id).to.equal(record.id)
   })
+
+  it('shows the form again when the post has changed since the form was opened', async () => {
+    await client.get(`${item}/edit`)
+    const fields = { _method: 'PUT', ...form, lock_version: '0' }
+    const page = await client.post(item, { form: fields })
+    expect(page.status).to.equal(409)
+    expect(page.text).to.include(`name="lock_version" value="${record.lock_version}"`)
+  })
+
+  it('returns 412 for the tag of an earlier state in If-Match', async () => {
+    const headers = { 'If-Match': '"0"' }
+    const response = await client.put(item, { json: changes, headers, accept: 'json' })
+    expect(response.status).to.equal(412)
+  })
 })

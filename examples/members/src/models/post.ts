@@ -1,6 +1,6 @@
 import { Exclude } from 'class-transformer'
 import { Model, Present } from 'resource-kit'
-import { Column, Entity, JoinColumn, ManyToOne, type Relation } from 'typeorm'
+import { Column, Entity, JoinColumn, ManyToOne, type Relation, VersionColumn } from 'typeorm'
 import { User } from './user.js'
 
 /** A row of the `posts` table. Inherits `id`, `created_at` and `updated_at` from Model. */
@@ -12,6 +12,9 @@ export class Post extends Model {
 
   @Column('text', { nullable: true })
   body!: string | null
+
+  @VersionColumn()
+  lock_version!: number
 
   /** Requests cannot set it. */
   @Column('uuid')
