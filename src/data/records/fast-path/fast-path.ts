@@ -129,8 +129,7 @@ export class FastPath {
     if (!this.writes(tx, record, REMOVING) || record.id === undefined) return false
     const version = this.version && versionIn(record)
     if (this.version && version === undefined) return false
-    if (version === undefined) await write(tx, this.deletion, [record.id])
-    else await writeVersion(tx, this.deletion, [record.id, version])
+    await writeRow(tx, this.deletion, [record.id], version)
     return true
   }
 
@@ -170,7 +169,7 @@ export class FastPath {
     if (this.version) assignments.push(`${this.version} = ${this.version} + 1`)
     const sql = `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE ${this.condition(changes.length)}`
     const values = [...changes.map(([, value]) => value), record.id]
-    await (version === undefined ? write(tx, sql, values) : writeVersion(tx, sql, [...values, version]))
+    await writeRow(tx, sql, values, version)
     this.setVersion(record, Number(version) + 1)
     this.fillWithNull(record)
     return true
@@ -263,19 +262,11 @@ export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<
   return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
 }
 
-/**
- * Writes the row that has a version.
- *
- * @throws VersionConflict when there is none
- */
-async function writeVersion(tx: EntityManager, sql: string, values: unknown[]): Promise<void> {
-  const result = await write(tx, sql, values, runCounted)
+/** @throws VersionConflict when the model has versions, and no row has the id and this version */
+async function writeRow(tx: EntityManager, sql: string, values: unknown[], version: unknown): Promise<void> {
+  if (version === undefined) return void (await write(tx, sql, values))
+  const result = await write(tx, sql, [...values, version])
   if (!(result instanceof QueryResult && result.affected === 1)) throw new VersionConflict()
-}
-
-/** Runs a statement, and returns a `QueryResult` with the number of changed rows. */
-async function runCounted(tx: EntityManager, sql: string, values: unknown[]): Promise<unknown> {
-  return tx.queryRunner?.query(sql, values, true)
 }
 
 /** Runs a query that only reads records, and locks nothing. The transaction of a request may run it before it begins. */
@@ -283,16 +274,15 @@ export function read(tx: EntityManager, sql: string, values: unknown[]): Promise
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
 }
 
-/** Runs a statement that the database may reject, in a savepoint if the engine would then reject all later statements. */
-function write(
-  tx: EntityManager,
-  sql: string,
-  values: unknown[],
-  execute: typeof runCounted = run,
-): Promise<unknown> {
-  if (!engineOf(tx.dataSource).failureAborts) return execute(tx, sql, values)
-  if (tx instanceof TransactionManager) return tx.write(sql, values)
-  return inSavepoint(tx, (savepoint) => execute(savepoint, sql, values))
+/**
+ * Runs a statement that the database may reject, in a savepoint if the engine would then reject all later statements. With a
+ * query runner, it returns a `QueryResult` with the number of changed rows.
+ */
+function write(tx: EntityManager, sql: string, values: unknown[]): Promise<unknown> {
+  if (tx instanceof TransactionManager && engineOf(tx.dataSource).failureAborts) return tx.write(sql, values)
+  const execute = (manager: EntityManager): Promise<unknown> =>
+    manager.queryRunner ? manager.queryRunner.query(sql, values, true) : manager.query(sql, values)
+  return engineOf(tx.dataSource).failureAborts ? inSavepoint(tx, execute) : execute(tx)
 }
 
 /** The protected methods of `Model` that set ids and timestamps. A model may override them by asynchronous ones. */
