@@ -39,7 +39,7 @@ export async function respond(ctx: Context, status: number, responses: Responses
   // Koa's delegated setters, such as `ctx.status = status`, cost more than its own.
   ctx.response.status = status
   // The handler has set the tag.
-  if (isFresh(ctx, status)) return notModified(ctx)
+  if (sendNotModified(ctx)) return
   const given = valueFor(format)
   const value: unknown = typeof given === 'function' ? await given() : given
   if (format !== 'html') writeValue(ctx, format, value)
@@ -79,18 +79,16 @@ function tagRecord(ctx: Context, version: unknown, text: string): void {
   if (!ctx.res.hasHeader('ETag'))
     ctx.set('ETag', `"${version}-${hash('sha256', text, 'base64url').slice(0, 16)}"`)
   if (!ctx.res.hasHeader('Cache-Control')) ctx.set('Cache-Control', 'private, no-cache')
-  if (isFresh(ctx, ctx.status)) notModified(ctx)
+  sendNotModified(ctx)
 }
 
-/** Whether the client has the representation with the tag of the response (RFC 9110, section 13.1.2). */
-function isFresh(ctx: Context, status: number): boolean {
+/** Sends 304 if the client has the representation with the tag of the response (RFC 9110, section 13.1.2). */
+function sendNotModified(ctx: Context): boolean {
   const header = ctx.req.headers['if-none-match']
-  if (header === undefined || status >= 300 || (ctx.method !== 'GET' && ctx.method !== 'HEAD')) return false
+  if (header === undefined || ctx.status >= 300 || !['GET', 'HEAD'].includes(ctx.method)) return false
   const tag = ctx.res.getHeader('ETag')
-  return typeof tag === 'string' && namesTag(header, tag)
-}
-
-function notModified(ctx: Context): void {
+  if (typeof tag !== 'string' || !namesTag(header, tag)) return false
   ctx.status = 304
   ctx.body = null
+  return true
 }
