@@ -2,7 +2,6 @@ import type { Context } from '../context.js'
 import type { Assets } from '../http/static/assets.js'
 import { pooledRandomBytes } from '../common/random.js'
 import { submittedValue } from '../http/binder.js'
-import { versionField } from '../http/preconditions.js'
 import { markSecret } from '../http/private-responses.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import type { RouteTable } from '../routing/route-table.js'
@@ -19,7 +18,6 @@ import type { CollectionLink, ViewContext } from './view-context.js'
  */
 export class PageContext implements ViewContext {
   readonly submittedValue = submittedValue
-  readonly versionField = versionField
   readonly paths: ViewContext['paths']
   readonly currentUrl: string
   readonly locale: string

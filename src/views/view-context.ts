@@ -26,8 +26,6 @@ export interface ViewContext {
   collections?(record?: object): CollectionLink[]
   /** Whether the user may do something with a record. */
   can?(ability: string, record: object): boolean
-  /** The field with the version of a saved record; undefined if its model has none. */
-  versionField?(record: object): { name: string; value: string } | undefined
   /** The submitted value of a field, if it could not be read as the field's type; else undefined. */
   submittedValue?(record: object, field: string): unknown
 }

@@ -12,6 +12,7 @@ import {
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
 import { actionPath, hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
 import { isNewRecord } from '../../data/records/save.js'
+import { versionField } from '../../http/preconditions.js'
 import { recordName } from '../../naming/words.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
 import { dateTimeValue, dateValue, jsonValue, textValue, timeValue } from './input-values.js'
@@ -40,7 +41,7 @@ export class Form extends Fields {
 
   /** Renders the hidden fields: `_method`, the CSRF token, the version of a saved record, and the key of a new record. */
   hiddenFields(): Html {
-    const version = this.context.versionField?.(this.record)
+    const version = versionField(this.record)
     const key = this.#method === 'POST' && isNewRecord(this.record) && this.context.newKey?.()
     const own = version
       ? hiddenField(version.name, version.value)
