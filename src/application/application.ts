@@ -18,7 +18,7 @@ import { rejectCrossSiteForm } from '../http/security/cross-site.js'
 import { developmentHosts } from '../http/security/hosts.js'
 import { readForwarded } from '../http/security/forwarded.js'
 import { readQuery } from '../http/query.js'
-import { checkFields, checkVersions } from '../http/writable.js'
+import { checkOptions } from '../http/writable.js'
 import { removeStaleUploads } from '../http/body/upload-folders.js'
 import { Injector } from '../injection/injector.js'
 import { createLogger, withRedactedErrors } from '../logging/logger.js'
@@ -184,8 +184,7 @@ export class App extends Scope {
     const logger = (workerNumber() ?? 1) > 1 ? this.logger.child({}, { level: 'error' }) : this.logger
     const warnings = [...shadowedRoutes(table), ...misspelledHandlers(items.keys())]
     for (const warning of warnings) logger.warn(warning)
-    checkFields(table.routes)
-    checkVersions(table.routes)
+    checkOptions(table.routes)
     // Not awaited: it may have many files to delete, and it never fails.
     void removeStaleUploads()
     const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)

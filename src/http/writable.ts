@@ -50,28 +50,18 @@ export function listedFields(
 }
 
 /**
- * Checks the `requireMatch` option of the resources that have routes.
+ * Checks the `fields` and `requireMatch` options of the resources that have routes.
  *
- * @throws DeclarationError when the model has no version, or when there is no model
+ * @throws DeclarationError when one of the fields is not an attribute that a request can set, or when there is no model with a
+ *   version that requests could match
  */
-export function checkVersions(routes: readonly ServingRoute[]): void {
+export function checkOptions(routes: readonly ServingRoute[]): void {
   for (const { resource, handlerName } of routes) {
     const { model, requiresMatch } = resource ?? {}
-    if (!requiresMatch || (model && versionOf(model) !== undefined)) continue
-    throw new DeclarationError(
-      `${handlerName.split('.')[0]} has the option requireMatch, but ` +
-        (model ? `${model.name} has no property with @VersionColumn().` : 'no model.'),
-    )
-  }
-}
-
-/**
- * Checks the `fields` option of the resources that have routes.
- *
- * @throws DeclarationError when one of the fields is not an attribute that a request can set
- */
-export function checkFields(routes: readonly ServingRoute[]): void {
-  for (const { resource, handlerName } of routes) {
+    if (requiresMatch && (!model || versionOf(model) === undefined)) {
+      const reason = model ? `${model.name} has no property with @VersionColumn().` : 'no model.'
+      throw new DeclarationError(`${handlerName.split('.')[0]} has the option requireMatch, but ${reason}`)
+    }
     if (!resource?.fields || !resource.model) continue
     const known = attributesOf(resource.model).map(({ name }) => name)
     const unknown = resource.fields.find((name) => !known.includes(name))
