@@ -5,7 +5,7 @@ import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } fro
 import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './validation/added-errors.js'
-import { versionOf, type Attribute } from './attributes/attributes.js'
+import type { Attribute } from './attributes/attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
 import type { Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
@@ -156,7 +156,7 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
   /** The attributes of a record that the request has set. */
   bound(record: object): ReadonlySet<string>
-  compareVersion(record: object, attempt: object, foundBy?: object): 'stale' | 'matched' | undefined
+  compareVersion(record: object, attempt: object, foundBy?: object): RecordWork['comparison']
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 }
 
@@ -220,11 +220,11 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
       await this.noteWrite(record, isNew ? 'create' : 'update')
-      if (!isNew && isStale(this, work, record))
-        return withLanguage(
-          this,
-          await staleErrors(work, record, this.bound(record), this.unreadable(record)),
-        )
+      if (!isNew) work.comparison = this.compareVersion(record, work.tx, foundBy(record))
+      if (work.comparison === 'stale') {
+        const stale = await staleErrors(work, record, this.bound(record), this.unreadable(record))
+        return withLanguage(this, stale)
+      }
       const errors = await saveRecord(work, record, await boundErrors(this, work, record))
       return withLanguage(this, errors)
     })
@@ -233,7 +233,8 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   destroy(record) {
     return inTransaction(this, async (work) => {
       await this.noteWrite(record, 'destroy')
-      if (isStale(this, work, record)) throw withLanguage(this, await staleErrors(work, record))
+      work.comparison = this.compareVersion(record, work.tx, foundBy(record))
+      if (work.comparison === 'stale') throw withLanguage(this, await staleErrors(work, record))
       await destroyRecord(work, record)
     })
   },
@@ -299,14 +300,6 @@ async function boundErrors(
     all.add(name, rule, message, values)
   }
   return all
-}
-
-/** Whether the body of the request contains another version of a saved record. */
-function isStale(ctx: DataRequest, work: RecordWork, record: Model): boolean {
-  if (versionOf(record.constructor) === undefined) return false
-  const result = ctx.compareVersion(record, work.tx, foundBy(record))
-  work.isMatched = result === 'matched'
-  return result === 'stale'
 }
 
 /** The errors of the fields that could not be converted. */

@@ -11,7 +11,7 @@ import { isAny, namesVersion } from './entity-tags.js'
  * The transactions of the requests whose conditions (RFC 9110, section 13) were compared with a record. A request that is
  * repeated compares again.
  */
-const compared = new WeakSet<object>()
+export const compared = new WeakSet<object>()
 
 /** The field with the version of a saved record in bodies, `{ name: 'lock_version', value: '7' }`; undefined if there is none. */
 export function versionField(record: object): { name: string; value: string } | undefined {
@@ -39,11 +39,11 @@ export function compareVersion(
   if (property === undefined || SAFE_METHODS.includes(ctx.method)) return undefined
   if (compared.has(attempt) || !isNamedByPath(ctx, record, foundBy)) return undefined
   compared.add(attempt)
-  const name = exposedName(record.constructor, property)
   const version = String(versionIn(record))
+  const name = exposedName(record.constructor, property)
   const sent = lastValue(Reflect.get(Object(ctx.request.body), name)) ?? undefined
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = ctx.req.headers
-  if (ifMatch === undefined && sent === undefined && requiresMatch(ctx)) throw new PreconditionRequired(name)
+  if (ifMatch === undefined && sent === undefined) rejectMissing(ctx)
   const { name: model } = record.constructor
   if (ifMatch !== undefined && !namesVersion(ifMatch, version))
     throw new PreconditionFailed(`The ${model} has changed since you have read it.`)
@@ -53,11 +53,6 @@ export function compareVersion(
   return sent === undefined || isVersion(sent, version) ? undefined : 'stale'
 }
 
-/** Notes that an earlier request has compared the conditions of a request, whose response is sent again. */
-export function markCompared(attempt: object): void {
-  compared.add(attempt)
-}
-
 /**
  * Rejects a successful request whose conditions were compared with nothing, before its transaction is committed.
  *
@@ -65,24 +60,21 @@ export function markCompared(attempt: object): void {
  * @throws PreconditionRequired (428) when its resource requires one
  */
 export function rejectUncompared(ctx: Context, attempt: object): void {
-  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = ctx.req.headers
-  const isRequired = requiresMatch(ctx)
-  if (ifMatch === undefined && ifNoneMatch === undefined && !isRequired) return
   if (SAFE_METHODS.includes(ctx.method) || compared.has(attempt)) return
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = ctx.req.headers
   if (ifNoneMatch !== undefined || (ifMatch !== undefined && !isAny(ifMatch)))
     throw new PreconditionFailed(
       'No version was compared with the condition of this request, so nothing was saved.',
     )
-  if (ifMatch === undefined)
-    throw new PreconditionRequired(versionOf(Object(ctx.route.resource?.model)) ?? '')
+  if (ifMatch === undefined) rejectMissing(ctx)
 }
 
-/** Whether a request needs a condition: one that changes the item of a resource with `requireMatch`, except for forms. */
-function requiresMatch(ctx: Context): boolean {
+/** @throws PreconditionRequired (428) when a request changes the item of a resource with `requireMatch`, except for forms */
+function rejectMissing(ctx: Context): void {
   // Without an App, a request has no route.
-  const resource = (ctx as Partial<Context>).route?.resource
-  if (!resource?.requiresMatch) return false
-  return (resource.action === 'update' || resource.action === 'destroy') && !hasForm(ctx)
+  const { requiresMatch, model, action } = (ctx as Partial<Context>).route?.resource ?? {}
+  if (!requiresMatch || !model || (action !== 'update' && action !== 'destroy') || hasForm(ctx)) return
+  throw new PreconditionRequired(exposedName(model, versionOf(model) ?? ''))
 }
 
 /** Whether the path names a record: by its id or another key, or in a singular resource by its model. */
@@ -98,12 +90,8 @@ function isNamedByPath({ route, params }: Context, record: object, foundBy?: obj
   return has(record, itemKey) || has(foundBy, itemKey)
 }
 
-/** Whether a value of a body is the version. */
+/** Whether a value of a body is the version, as a whole number. */
 function isVersion(sent: unknown, version: string): boolean {
-  if (typeof sent !== 'string' && typeof sent !== 'number') return false
-  return (
-    String(sent)
-      .trim()
-      .replace(/^0+(?=\d)/, '') === version
-  )
+  const text = typeof sent === 'string' || typeof sent === 'number' ? String(sent).trim() : ''
+  return text.replace(/^0+(?=\d)/, '') === version
 }

@@ -87,7 +87,9 @@ async function tryWrite(
     await protectedWrite(tx, metadata, record, async (manager) => {
       if (!isNew && metadata.versionColumn) {
         await lockVersion(manager, metadata, record)
-        if (changesLinks(metadata, record, links)) touch(record)
+        // TypeORM only updates the row, which raises its version, if a column changes.
+        if (changesLinks(metadata, record, links))
+          record.updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
       }
       await writeColumns(manager, metadata, record, isNew)
       await writeLinks({ tx: manager, scopeFor: (model) => work.scopeFor(model) }, record, isNew, links)
@@ -122,14 +124,9 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
   }
 }
 
-/** Changes the time of the update, so that TypeORM updates the row and raises its version. */
-function touch(record: Model): void {
-  record.updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
-}
-
 /** @throws PreconditionFailed (412) after a conflict over a record whose version the client has named */
 function rejectConflict(work: RecordWork, record: Model, error: unknown): void {
-  if (error instanceof VersionConflict && work.isMatched)
+  if (error instanceof VersionConflict && work.comparison === 'matched')
     throw new PreconditionFailed(`The ${record.constructor.name} has changed since you have read it.`)
 }
 

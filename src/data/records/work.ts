@@ -10,8 +10,8 @@ export interface RecordWork {
   readonly translate?: Translate | undefined
   /** The columns that the path sets: another column has the error of a unique index. */
   readonly pathKeys?: ReadonlySet<string>
-  /** Whether `If-Match` contains the version of the record that is written. */
-  isMatched?: boolean
+  /** `matched` if `If-Match` contains the version of the record that is written, `stale` if the body contains another one. */
+  comparison?: 'stale' | 'matched' | undefined
   /** Returns the conditions that the records of a model must meet in the request; undefined if there are none. */
   scopeFor(model: Function | string): Conditions | undefined
 }

@@ -2,8 +2,8 @@ import { asciiJson } from '../../common/ascii-json.js'
 import { isPlainObject } from '../../common/plain-object.js'
 import type { Context } from '../../context.js'
 import { ResponseNotKept } from '../../errors.js'
+import { compared } from '../../http/preconditions.js'
 import { formatOfType } from '../../http/formats/formats.js'
-import { markCompared } from '../../http/preconditions.js'
 import { addLogFields } from '../../logging/request-logger.js'
 import { addedFlash } from '../../sessions/flash-cookie.js'
 import type { Flash } from '../../sessions/flash.js'
@@ -51,7 +51,8 @@ export function replay(ctx: Context, kept: string): void {
   if (body !== null) ctx.body = body
   else if (isRedirect(ctx)) ctx.redirect(headers['Location'] ?? '')
   for (const { type, message } of flash) ctx.flash(type, message)
-  markCompared(ctx.tx)
+  // The first request has compared its conditions.
+  compared.add(ctx.tx)
   addLogFields(ctx, { replayed: true })
 }
 
