@@ -311,7 +311,7 @@ import {
   type Relation,
 } from 'typeorm'
 import {
-  App, as, BadRequest, BaseResource, column, csrf, Database, databaseSessions, Describe, filter, forceSSL, html, HttpError, idempotency, Model, nothing, Parent,
+  App, as, BadRequest, BaseResource, column, csrf, Database, databaseSessions, idempotencyKeysTable, Describe, filter, forceSSL, html, HttpError, idempotency, Model, nothing, Parent,
   parameterLogger, Policy, prefixIndex, Present, primaryKey, Queryable, RelationIds, sortByLabel, timestamps,
   redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type ListQuery, type Middleware, type MiddlewareClass, type Next, type SessionData,
@@ -320,6 +320,7 @@ import {
 import { captureLog, Client, expectQueries, Factory, Isolation, testApplication } from 'resource-kit/testing'
 import { authenticate, databaseLimits, rateLimit, readToken, signedToken, userSessions, verifyPassword } from 'resource-kit/auth'
 import { absoluteUrl, mailer, mailInbox, sendMail } from 'resource-kit/mail'
+import type { JobContext } from 'resource-kit/jobs'
 import { createClient } from 'redis'
 import { PostsResource } from '../src/actions/posts.js'
 import { CommentsResource } from '../src/actions/comments.js'
@@ -347,6 +348,10 @@ declare class User extends Model {
   email: string
   password_hash: string
   suspended_at: Date | null
+}
+declare const user: User
+declare class SendDigest {
+  perform(values: { user_id: string }, job: JobContext): Promise<void>
 }
 declare class Author extends Model {
   name: string

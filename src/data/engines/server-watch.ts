@@ -68,6 +68,9 @@ export class ServerWatch {
   private readonly servers = new Map<string, { first: number; last: number }>()
   private timer: NodeJS.Timeout | undefined
   private isLooking = false
+  private checkedAt = 0
+  /** When this process was last too busy to read answers that had arrived. */
+  private busyAt = 0
 
   /**
    * @param sql the query whose column `server` names the server
@@ -104,11 +107,19 @@ export class ServerWatch {
 
   /** Looks at the connections from now on, until none of them waits for an answer. */
   start(): void {
-    this.timer ??= setInterval(() => this.check(), serverPatience / 6).unref()
+    if (this.timer) return
+    this.checkedAt = performance.now()
+    this.timer = setInterval(() => this.check(), serverPatience / 6).unref()
   }
 
   private check(): void {
     const waiting = [...this.connections].filter(({ silence }) => silence > 0)
+    const time = performance.now()
+    if (time > this.checkedAt + serverPatience / 2) {
+      this.busyAt = time
+      for (const connection of waiting) connection.waitsSince = this.now()
+    }
+    this.checkedAt = time
     if (waiting.some(({ silence }) => silence >= serverPatience) && !this.isLooking) void this.look(waiting)
     if (waiting.length > 0) return
     clearInterval(this.timer)
@@ -118,8 +129,10 @@ export class ServerWatch {
   /** Finds the server to which the address leads now, and closes the connections to another one. */
   private async look(waiting: readonly WatchedConnection[]): Promise<void> {
     this.isLooking = true
+    const start = performance.now()
     const server = await this.find()
     this.isLooking = false
+    if (server === undefined && this.busyAt > start) return
     if (server !== undefined) this.found(server)
     const isThere = (connection: WatchedConnection): boolean =>
       server !== undefined && this.areSame(connection.server, server)
