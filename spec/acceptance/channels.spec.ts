@@ -17,6 +17,7 @@ import {
 import { mailer, sendMail } from '../../src/mail/index.js'
 import { newShelf, Shelf, withLibrary } from '../support/applications/library.js'
 import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
+import { databasesAreReady } from '../support/databases.js'
 import { engine } from '../support/engine.js'
 import { failingStatement } from '../support/failing-statement.js'
 import { Site } from '../support/site.js'
@@ -31,6 +32,7 @@ const secret = 'k3y-of-7777-doors'
 
 /** Collects the messages of a channel while some work runs. */
 async function messagesOf<T>(name: string, work: () => Promise<unknown>): Promise<T[]> {
+  await databasesAreReady()
   const messages: T[] = []
   const collect = (message: unknown): unknown => messages.push(message as T)
   subscribe(name, collect)

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startGalera, type GaleraNode } from './support/galera.js'
 import { HaProxy } from './support/haproxy.js'
-import { Host, migrateIn, note, repeat, type Answer, type Statuses } from './support/host.js'
+import { Host, migrateIn, note, putWithOneTag, repeat, type Answer, type Statuses } from './support/host.js'
 import { requests } from './support/programs.js'
 
 describe('An application with a host on each of three Galera nodes', () => {
@@ -62,6 +62,14 @@ describe('An application with a host on each of three Galera nodes', () => {
       console.log(`      ${counted}`)
     })
   }
+
+  it('changes a record once when all hosts get PUTs with the same tag at the same time', async () => {
+    for (let round = 0; round < requests(20); round++) {
+      const [first, ...others] = await putWithOneTag(hosts, 30)
+      expect(first).to.equal(200)
+      expect(new Set(others)).to.deep.equal(new Set([412]))
+    }
+  })
 
   it('creates one record for each key that all hosts get at the same time', async () => {
     const keys = Array.from({ length: requests(100) }, () => crypto.randomUUID())

@@ -2,7 +2,7 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Host, migrateIn, note, repeat, type Statuses } from './support/host.js'
+import { Host, migrateIn, note, putWithOneTag, repeat, type Statuses } from './support/host.js'
 import { PgBouncer } from './support/pgbouncer.js'
 import { PostgresNode } from './support/postgres.js'
 import { requests } from './support/programs.js'
@@ -69,6 +69,12 @@ describe('An application behind PgBouncer in transaction mode', () => {
     )
     const rows = await server.query<{ id: string; title: string }>('SELECT id, title FROM posts', 'blog')
     expect(new Set(rows.map(({ id }) => id))).to.deep.equal(new Set(created))
+  })
+
+  it('changes a record once when it gets 200 PUTs with the same tag at the same time', async () => {
+    const [first, ...others] = await putWithOneTag(hosts, requests(200))
+    expect(first).to.equal(200)
+    expect(others).to.deep.equal(Array.from({ length: requests(200) - 1 }, () => 412))
   })
 
   it('returns 503 when a locked row, or a statement, takes too long', async () => {

@@ -42,6 +42,11 @@ async function createWithTables(createTables: (url: string) => Promise<unknown>)
   return made
 }
 
+/** Waits for databases that are made and emptied in the background, whose statements a spec would count. */
+export async function databasesAreReady(): Promise<void> {
+  await Promise.all(unfinished)
+}
+
 /** Databases with tables and without rows that no spec uses now. */
 const withTables = new Map<string, Made[]>()
 

@@ -1,5 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { Column, Entity, PrimaryColumn, Table, type MigrationInterface, type QueryRunner } from 'typeorm'
+import {
+  Column,
+  Entity,
+  PrimaryColumn,
+  Table,
+  VersionColumn,
+  type MigrationInterface,
+  type QueryRunner,
+} from 'typeorm'
 import {
   App,
   BaseResource,
@@ -28,6 +36,16 @@ export class Post extends Model {
   title!: string
 }
 
+/** Saved only with the version that a client has read. */
+@Entity('pages')
+export class Page extends Model {
+  @Column('varchar')
+  title!: string
+
+  @VersionColumn()
+  lock_version!: number
+}
+
 @Entity('counters')
 export class Counter {
   @PrimaryColumn('varchar', { length: 20 })
@@ -45,6 +63,17 @@ export class CreateTables1795000000000 implements MigrationInterface {
         columns: [primaryKey(runner), column(runner, 'title', 'string'), ...timestamps(runner)],
       }),
     )
+    await runner.createTable(
+      new Table({
+        name: 'pages',
+        columns: [
+          primaryKey(runner),
+          column(runner, 'title', 'string'),
+          column(runner, 'lock_version', 'int', { default: '1' }),
+          ...timestamps(runner),
+        ],
+      }),
+    )
     // Other processes that migrate wait for this one.
     await delay(Number(process.env['SLOW_MIGRATION'] ?? 0))
     await runner.createTable(
@@ -60,6 +89,7 @@ export class CreateTables1795000000000 implements MigrationInterface {
 
   async down(runner: QueryRunner) {
     await runner.dropTable('counters')
+    await runner.dropTable('pages')
     await runner.dropTable('posts')
   }
 }
@@ -99,6 +129,21 @@ export class PostsResource extends BaseResource {
   }
 }
 
+@Resource('/pages', { model: Page, fields: ['title'] })
+export class PagesResource extends BaseResource {
+  override async create(ctx: Context): Promise<void> {
+    const page = ctx.bind(new Page())
+    await ctx.save(page)
+    return ctx.respond(201, { json: page })
+  }
+
+  override async update(ctx: Context): Promise<void> {
+    const page = ctx.bind(await ctx.find(Page, ctx.params['page_id']))
+    await ctx.save(page)
+    return ctx.respond({ json: page })
+  }
+}
+
 /** Counters that each PUT and POST increments. The session counts, too. */
 @Resource('/counters')
 export class CountersResource extends BaseResource {
@@ -122,7 +167,7 @@ export class CountersResource extends BaseResource {
 export function config(settings: DatabaseSettings): DatabaseConfig {
   return {
     test: settings,
-    models: [Post, Counter],
+    models: [Post, Page, Counter],
     migrations: [CreateTables1795000000000, CreateStores1795000000001],
   }
 }
@@ -152,6 +197,7 @@ export function application(database: Database): App {
     return ctx.respond({ json: {} })
   })
   app.resource(PostsResource)
+  app.resource(PagesResource)
   app.resource(CountersResource)
   return app
 }

@@ -31,8 +31,8 @@ export class Host {
     return send(this.url + path, 'POST', headers, body)
   }
 
-  async put(path: string, body: object = {}): Promise<Answer> {
-    return send(this.url + path, 'PUT', {}, body)
+  async put(path: string, body: object = {}, headers: Record<string, string> = {}): Promise<Answer> {
+    return send(this.url + path, 'PUT', headers, body)
   }
 
   async get(path: string, headers: Record<string, string> = {}): Promise<Answer> {
@@ -87,6 +87,17 @@ export async function migrateIn(
 /** Counts a response. */
 export function note(statuses: Statuses, { status }: { status: number }): void {
   statuses.set(status, (statuses.get(status) ?? 0) + 1)
+}
+
+/** Changes one record at the same time by requests with the tag of its first version. Returns the statuses but 503, sorted. */
+export async function putWithOneTag(hosts: readonly Host[], times: number): Promise<number[]> {
+  const created = await hosts[0]?.post('/pages', { title: 'first' })
+  const answers = Array.from({ length: times }, async (_, index) => {
+    const path = `/pages/${created?.json.id}`
+    return hosts[index % hosts.length]?.put(path, { title: `${index}` }, { 'if-match': '"1"' })
+  })
+  const statuses = (await Promise.all(answers)).map((answer) => answer?.status ?? 0)
+  return statuses.filter((status) => status !== 503).toSorted((a, b) => a - b)
 }
 
 /** Calls work many times, some at a time, until it is done or `isOver`. */
