@@ -114,6 +114,8 @@ describeInBrowser('examples/members with two browsers', () => {
     const email = await signUp(ada)
     await ada.page.goto('/account/edit')
     await ada.page.getByRole('button', { name: 'Sign out' }).click()
+    // A click does not wait for the page that it leads to.
+    await ada.page.waitForURL(({ pathname }) => pathname !== '/account/edit')
     await ada.page.goBack()
     expect(new URL(ada.page.url()).pathname).to.equal('/session/new')
     expect(await ada.page.locator('body').innerText()).to.not.include(email)
