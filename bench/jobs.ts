@@ -3,6 +3,7 @@
 import 'reflect-metadata'
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createDatabase, dropDatabase } from '../src/data/engines/create-drop.js'
@@ -16,7 +17,7 @@ const count = Number(process.env['BENCH_JOBS'] ?? 20_000)
 const rounds = Number(process.env['BENCH_ROUNDS'] ?? 5)
 const urls = {
   postgres: process.env['KIT_POSTGRES_URL'] ?? 'postgres://postgres@127.0.0.1:5432/postgres',
-  sqlite: 'sqlite:/tmp/bench-jobs.sqlite',
+  sqlite: `sqlite:${join(tmpdir(), 'bench-jobs.sqlite')}`,
   mariadb: process.env['KIT_MARIADB_URL'] ?? 'mysql://root@127.0.0.1:3306/',
 }
 type Engine = keyof typeof urls

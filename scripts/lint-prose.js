@@ -143,7 +143,7 @@ function passagesOfPage(page) {
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** The files of each kind, and the function that finds their prose. */
-function filesToRead() {
+export function filesToRead() {
   const pages = [
     ...filesIn('docs').filter((file) => !file.startsWith('docs/reference/')),
     ...filesIn('.', false),
@@ -151,17 +151,17 @@ function filesToRead() {
   return [
     ...pages.filter((file) => file.endsWith('.md')).map((file) => [file, passagesOfPage]),
     ...['src', 'spec']
-      .flatMap(filesIn)
+      .flatMap((folder) => filesIn(folder))
       .filter((file) => !file.endsWith('lint-prose.spec.ts'))
       .map((file) => [file, passagesOfSource]),
     ...['locales', 'scaffolds', 'templates', 'public']
-      .flatMap(filesIn)
+      .flatMap((folder) => filesIn(folder))
       .map((file) => [file, (text) => [[0, text]]]),
   ]
 }
 
 function filesIn(folder, recursive = true) {
-  return readdirSync(join(root, folder), { recursive: Boolean(recursive), withFileTypes: true })
+  return readdirSync(join(root, folder), { recursive, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(root, join(entry.parentPath, entry.name)))
 }

@@ -6,6 +6,7 @@ import { root } from '../support/kit.js'
 interface ProseLint {
   findings(text: string): [line: number, message: string][]
   namesFirst(text: string): string
+  filesToRead(): [file: string, passagesOf: unknown][]
 }
 
 describe('npm run lint:prose', () => {
@@ -37,6 +38,18 @@ describe('npm run lint:prose', () => {
   it('finds a sentence that begins like a question', () => {
     expect(lint.findings('What is listed is allowed.').map(([line]) => line)).to.deep.equal([1])
     expect(lint.findings('What is allowed?')).to.deep.equal([])
+  })
+
+  it('reads files at any depth of each folder', () => {
+    const files = lint.filesToRead().map(([file]) => file)
+    expect(files).to.include.members([
+      'README.md',
+      'docs/lists.md',
+      'src/routing/scope.ts',
+      'spec/support/kit.ts',
+      'locales/kit.de.yaml',
+      'scaffolds/auth/api/spec/actions/account.spec.ts.ejs',
+    ])
   })
 
   it('ignores inline code', () => {

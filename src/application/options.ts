@@ -60,7 +60,7 @@ export interface AppOptions extends LifecycleOptions, BodyOptions {
   /** The options of `securityHeaders()`, which sets headers of every response; false for no headers (its defaults). */
   securityHeaders?: SecurityHeadersOptions | false
   /**
-   * The time zone of visitors without the cookie `time_zone`: `Europe/Berlin` (UTC). Pages show datetimes in it, and forms are
+   * The time zone of visitors without the `time_zone` cookie: `Europe/Berlin` (UTC). Pages show datetimes in it, and forms are
    * read in it.
    */
   timeZone?: string

@@ -214,7 +214,7 @@ function runRoute({ table }: RequestParts): Middleware {
   return Object.assign(runRoute, { router: table.router })
 }
 
-/** The methods that a form can send by its field `_method`. */
+/** The methods that a form can send by its `_method` field. */
 const overrides = ['PUT', 'PATCH', 'DELETE']
 
 function overrideMethod(ctx: Context): void {
@@ -250,7 +250,7 @@ function rejectMethod(ctx: Context): void {
   ctx.set('Allow', allowed.join(', '))
 }
 
-/** The methods of a request's path, for the header `Allow`. */
+/** The methods of a request's path, for the `Allow` header. */
 function methodsOf(ctx: Context): string[] {
   return [...new Set([...foundBy(ctx).matches.flatMap(({ route }) => route.methods), 'OPTIONS'])]
 }

@@ -17,7 +17,7 @@ const systems: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Returns the browser and the system in the header `User-Agent`: `Firefox, Linux`. For other programs, returns the name before
+ * Returns the browser and the system in the `User-Agent` header: `Firefox, Linux`. For other programs, returns the name before
  * the first `/`: `curl`. Returns an empty string if the header has neither.
  */
 export function browserName(userAgent: string): string {

@@ -11,7 +11,7 @@ export function currentUser(ctx: Context): Account | undefined {
 const signIns = new PerRequest<number | 'bearer'>()
 
 /**
- * Sets `ctx.user`, and the variable `currentUser` of templates.
+ * Sets `ctx.user`, and the `currentUser` variable of templates.
  *
  * @param signedInAt the time of the session's sign-in, in milliseconds since 1970
  */

@@ -13,7 +13,7 @@ interface Parameters {
 /** 32 MiB of memory: one of the minimum settings that OWASP recommends. */
 const strong: Parameters = { ln: 15, r: 8, p: 3 }
 
-/** In the environment `test`, a sign-in takes a few milliseconds. */
+/** In the `test` environment, a sign-in takes a few milliseconds. */
 const quick: Parameters = { ln: 10, r: 8, p: 1 }
 
 /**
@@ -33,7 +33,7 @@ const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the
  * same Unicode text have the same hash (NFKC).
  *
  * Call it before the request's first query or after its commit, because it takes a few hundred milliseconds. In the
- * environment `test` it takes a few, with `ln=10` and `p=1`.
+ * `test` environment it takes a few, with `ln=10` and `p=1`.
  *
  * @throws HttpError (413) when the password has more than 4,096 characters, which `checkPassword` rejects
  * @throws ServiceUnavailable (503) when 100 other passwords wait already

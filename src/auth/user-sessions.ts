@@ -51,8 +51,8 @@ interface Row {
 const maxSessions = 100
 
 /**
- * Lists and ends the sessions of a user, which `databaseSessions(database)` stores. If `authenticate` has the option
- * `keepClient`, they contain the browser and the address of the sign-in.
+ * Lists and ends the sessions of a user, which `databaseSessions(database)` stores. If `authenticate` has the `keepClient`
+ * option, they contain the browser and the address of the sign-in.
  *
  * @example
  * const sessions = userSessions(database)

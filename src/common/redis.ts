@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ServiceUnavailable } from '../errors.js'
 
-/** A client of the package `redis` (node-redis), as `createClient()` makes it. */
+/** A client of the `redis` package (node-redis), as `createClient()` makes it. */
 export interface NodeRedisClient {
   readonly isOpen: boolean
   readonly isReady: boolean
@@ -12,7 +12,7 @@ export interface NodeRedisClient {
   sendCommand(args: string[], options?: { abortSignal?: AbortSignal }): Promise<unknown>
 }
 
-/** A client of the package `redis` (node-redis) that finds its server by sentinels, as `createSentinel()` makes it. */
+/** A client of the `redis` package (node-redis) that finds its server by sentinels, as `createSentinel()` makes it. */
 export interface NodeRedisSentinel extends Omit<NodeRedisClient, 'sendCommand' | 'destroy'> {
   destroy(): unknown
   /** The sentinel that it listens to. */
@@ -20,10 +20,10 @@ export interface NodeRedisSentinel extends Omit<NodeRedisClient, 'sendCommand' |
   sendCommand(isReadonly: boolean, args: string[], options?: { abortSignal?: AbortSignal }): Promise<unknown>
 }
 
-/** A client of Redis: of the package `redis` or `ioredis`. */
+/** A client of Redis: of the `redis` package or `ioredis`. */
 export type RedisClient = NodeRedisClient | NodeRedisSentinel | IoRedisClient
 
-/** A client of the package `ioredis`, as `new Redis()` makes it, also with sentinels. */
+/** A client of the `ioredis` package, as `new Redis()` makes it, also with sentinels. */
 export interface IoRedisClient {
   /** `wait`, `connecting`, `ready`, `reconnecting`, ... */
   readonly status: string

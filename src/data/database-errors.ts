@@ -119,7 +119,7 @@ function endsWithWord(name: string, word: string): boolean {
   return name === word || name.endsWith(`_${word}`) || name.includes(`_${word}_`)
 }
 
-/** `posts.title` and `"title"` are the column `title`. */
+/** `posts.title` and `"title"` are the `title` column. */
 function bareName(column: string): string {
   return column.replaceAll(/["`]/g, '').split('.').at(-1) ?? column
 }

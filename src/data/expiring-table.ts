@@ -11,7 +11,7 @@ const most = 500
 /** Describes a table whose rows expire. */
 export interface ExpiringTableOptions {
   name: string
-  /** The public function that describes the table in migrations. Its column `id` is the primary key. */
+  /** The public function that describes the table in migrations. Its `id` column is the primary key. */
   describe: (runner: QueryRunner, name: string) => Table
   /** The column with the time at which a row expires, in milliseconds since 1970. */
   expiresAt: string

@@ -14,7 +14,7 @@ export interface Nesting {
   parentRecords: string
   /** The arguments of the path helpers of an item, which its pages receive: `comment`, or `comment, reply`. */
   records: string
-  /** The arguments of the collection's path helper in the handler `destroy`, and on the pages of an item. */
+  /** The arguments of the collection's path helper in the `destroy` handler, and on the pages of an item. */
   collection: { handler: string; page: string }
 }
 

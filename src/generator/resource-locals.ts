@@ -143,7 +143,7 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
   }
 }
 
-/** The option `accept` of requests in the specs of an API: its own options, and beside others. A web application prefers HTML. */
+/** The `accept` option of requests in the specs of an API: its own options, and beside others. A web application prefers HTML. */
 function acceptOf({ kind, application }: ResourcePlan) {
   return kind === 'api' && application === 'web'
     ? { only: ", { accept: 'json' }", also: ", accept: 'json'" }

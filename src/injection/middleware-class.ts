@@ -80,7 +80,7 @@ export function checkMiddleware(
 }
 
 /**
- * Whether a checked middleware is a class. The property `prototype` is read-only in classes, writable in functions, and missing
+ * Whether a checked middleware is a class. The `prototype` property is read-only in classes, writable in functions, and missing
  * in arrow functions and methods.
  */
 export function isMiddlewareClass(middleware: Function): middleware is MiddlewareConstructor {

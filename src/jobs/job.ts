@@ -3,7 +3,7 @@ import { milliseconds, recordName, type Duration } from '../extension.js'
 import { DeclarationError, type JobConstructor, type JobContext } from '../index.js'
 import { declareSchedule, type Schedule as Declared, type ScheduleOptions } from './schedule.js'
 
-/** A job: a class with the method `perform`. Each run has its own instance. */
+/** A job: a class with the `perform` method. Each run has its own instance. */
 export interface Performs<Args = never> {
   perform(args: Args, job: JobContext): unknown
 }

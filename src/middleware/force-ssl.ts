@@ -15,11 +15,11 @@ export interface ForceSSLOptions {
   hosts?: readonly string[]
   /** The host of the redirect, with its port if that is not 443. By default the host of the request. */
   host?: string
-  /** The header `Strict-Transport-Security` (HSTS), or false if it is set elsewhere. */
+  /** The `Strict-Transport-Security` header (HSTS), or false if it is set elsewhere. */
   hsts?: StrictTransportSecurity | false
 }
 
-/** The header `Strict-Transport-Security` (RFC 6797). */
+/** The `Strict-Transport-Security` header (RFC 6797). */
 export interface StrictTransportSecurity {
   /** Seconds for which browsers send no HTTP requests (a year). */
   maxAge?: number

@@ -21,7 +21,7 @@ export interface TranslationsOptions {
 
 /**
  * Loads the application's texts from files `<name>.<locale>.yaml` in a folder, and chooses the locale of each request
- * among those of the folder: the cookie `lang`, the session's `lang`, `Accept-Language`, else `en-US`. The locale is chosen
+ * among those of the folder: the `lang` cookie, the session's `lang`, `Accept-Language`, else `en-US`. The locale is chosen
  * on first use, including for error pages of unknown paths.
  *
  * @example

@@ -170,7 +170,7 @@ interface Property {
   isMissable?: boolean | undefined
 }
 
-/** What else an object has: its element in XML, and the handler that describes it, for messages. */
+/** The element of an object in XML, and the handler that describes it, for messages. */
 interface ObjectOptions {
   xml?: string | undefined
   handler?: string

@@ -3,7 +3,7 @@ import { BadBaseUrl, MissingBaseUrl } from '../errors.js'
 
 /**
  * Returns the address of the application without a slash at its end: `BASE_URL`, else the origin of the request. In
- * production, a client could choose the latter by its header `Host`.
+ * production, a client could choose the latter by its `Host` header.
  *
  * @throws MissingBaseUrl in production without `BASE_URL`, BadBaseUrl when it isn't an HTTP URL
  */

@@ -1,7 +1,7 @@
 import { isPlainObject } from '../common/plain-object.js'
 import { BadRequest, DeclarationError, MissingParameter } from '../errors.js'
 
-/** A part of a path: text, a parameter `{post_id}`, or a wildcard `{*file}` that spans several segments. */
+/** A part of a path: text, a `{post_id}` parameter, or a wildcard `{*file}` that spans several segments. */
 type Token = { kind: 'text'; text: string } | { kind: 'param' | 'rest'; name: string }
 
 /** An argument of a path helper: a parameter's value, a record (for its id), or an object of parameters and query keys. */

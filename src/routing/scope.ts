@@ -93,7 +93,7 @@ export class Scope {
     return this.route('HEAD', path, handler, options)
   }
 
-  /** Declares a route for OPTIONS. Without one, an existing path returns 204 with the header `Allow`. */
+  /** Declares a route for OPTIONS. Without one, an existing path returns 204 with the `Allow` header. */
   options(path: string, handler: Handler, options?: RouteOptions): DeclaredRoute {
     return this.route('OPTIONS', path, handler, options)
   }

@@ -13,7 +13,7 @@ interface KoaSession {
   regenerate(): Promise<void> | undefined
 }
 
-/** The property `session` that koa-session defines on contexts. It returns null after the session has been ended. */
+/** The `session` property that koa-session defines on contexts. It returns null after the session has been ended. */
 export interface KoaProperty {
   get(this: unknown): KoaSession | null
   set(this: unknown, value: object | null): void

@@ -2,7 +2,7 @@ import { pino, type Logger } from 'pino'
 
 /** A log that keeps its lines, for specs that read them. */
 export interface CapturedLog {
-  /** The logger, for the option `logger` of an application. */
+  /** The logger, for the `logger` option of an application. */
   logger: Logger
   /** The lines so far. */
   lines: Record<string, unknown>[]

@@ -5,7 +5,7 @@ import { truncations } from './catalog.js'
 export interface LocalePreferences {
   /** Earlier choices, the most important first: a cookie, the session. */
   chosen: readonly unknown[]
-  /** The header `Accept-Language`. */
+  /** The `Accept-Language` header. */
   accept: string
 }
 

@@ -19,7 +19,7 @@ export interface TranslationMembers {
   locale: string
 
   /**
-   * The time zone in which pages show datetimes and forms are read: the cookie `time_zone`, else `AppOptions.timeZone`, else
+   * The time zone in which pages show datetimes and forms are read: the `time_zone` cookie, else `AppOptions.timeZone`, else
    * UTC. If you assign a time zone, for example of the signed-in user, it is used unless it is unknown.
    */
   timeZone: string

@@ -95,7 +95,7 @@ const STEPS: Step[] = [
     name: 'seed',
     summary: 'run src/seeds.ts',
     description:
-      'Runs the function `seed` of src/seeds.ts in one transaction, which is rolled back if the function throws.',
+      'Runs the `seed` function of src/seeds.ts in one transaction, which is rolled back if the function throws.',
     needsDatabase: true,
     run: seed,
   },

@@ -1,6 +1,6 @@
 import { CommandError } from '../../command-errors.js'
 
-/** The description of the option `--jobs`. */
+/** The description of the `--jobs` option. */
 export const jobsOption =
   'number of background jobs that run at a time, or 0 for none (default: JOBS, else 5)'
 

@@ -45,7 +45,7 @@ export function relationIdsOf(model: Function): RelationIdsProperty[] {
   return ancestorsOf(model).flatMap(ownRelationIds)
 }
 
-/** The property of a model with the decorator `@VersionColumn`; undefined if it has none. */
+/** The property of a model with the `@VersionColumn` decorator; undefined if it has none. */
 export const versionOf = memoizeByObject(
   (model: Function): string | undefined =>
     columnsOf(model).find(({ mode }) => mode === 'version')?.propertyName,

@@ -4,7 +4,7 @@ export function isTooDeep(value: unknown, levels = 100): boolean {
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1))
 }
 
-/** Whether a value, or an object inside of it, has a key `__proto__`, which TypeORM would lose. */
+/** Whether a value, or an object inside of it, has a `__proto__` key, which TypeORM would lose. */
 export function hasPrototypeKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey)

@@ -191,7 +191,7 @@ export interface Engine {
 
   /** Changes to a migration's column besides its type. */
   columnDetails?(driver: DataSource['driver'], kind: AttributeKind): ColumnDetails
-  /** Further changes to the column `updated_at`. */
+  /** Further changes to the `updated_at` column. */
   updatedAtDetails?(driver: DataSource['driver']): ColumnDetails
   /** Prepares a record before TypeORM inserts it. */
   prepareInsert?(metadata: EntityMetadata, record: object): void

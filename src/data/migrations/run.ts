@@ -177,7 +177,7 @@ function checksumOf({ instance }: Migration): string | undefined {
 /** TypeORM's name of the table in which it records the migrations that have been run. */
 const TABLE = 'migrations'
 
-/** The migrations that have been run. The framework adds the column `checksum` to TypeORM's table. */
+/** The migrations that have been run. The framework adds the `checksum` column to TypeORM's table. */
 class History extends MigrationExecutor {
   /** The application's migrations, oldest first. */
   all(): Migration[] {

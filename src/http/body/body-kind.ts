@@ -22,7 +22,7 @@ export function bodyKindOf(ctx: Context): BodyKind {
   return hasBody(ctx) ? declaredKindOf(ctx) : undefined
 }
 
-/** Whether the body of a request is a form. Only a form can override the method with the field `_method`. */
+/** Whether the body of a request is a form. Only a form can override the method with the `_method` field. */
 export function hasForm(ctx: Context): boolean {
   const kind = bodyKindOf(ctx)
   return kind === 'form' || kind === 'multipart'

@@ -29,7 +29,7 @@ type CountProxies = (request: Koa.Request) => number
  * Each proxy appends a value, so of n trusted proxies the outermost one wrote the n-th value from the right, and the values
  * left of it are the client's.
  *
- * @throws DeclarationError when the option `proxy` is neither a number nor a list of networks
+ * @throws DeclarationError when the `proxy` option is neither a number nor a list of networks
  */
 export function readForwarded(request: Koa['request'], option: TrustedProxies = 'private'): void {
   const countProxies = proxyCounter(option)

@@ -10,8 +10,8 @@ const header = 'Database-Position'
 const algorithm = 'aes-256-gcm'
 
 /**
- * The positions that clients return, so that they read what they have written. A browser has it in the cookie
- * `_blog_session_position`, and all other clients in the header `Database-Position`. Positions are encrypted, because they show
+ * The positions that clients return, so that they read what they have written. A browser has it in the `_blog_session_position`
+ * cookie, and all other clients in the `Database-Position` header. Positions are encrypted, because they show
  * how much an application writes, and forged ones would send all reads to the primary.
  */
 export class Positions {

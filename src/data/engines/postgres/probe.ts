@@ -46,7 +46,7 @@ export class Probe {
 
   private async open(): Promise<Client> {
     const options = { connectionString: this.url, connectionTimeoutMillis: limit, query_timeout: limit }
-    // TypeORM has loaded the package `pg`.
+    // TypeORM has loaded the `pg` package.
     const client: Client = new this.driver.postgres.Client(options)
     // The next query fails, too.
     client.on('error', () => {})

@@ -47,7 +47,7 @@ export interface ListDefinition {
   metadata: EntityMetadata
   filters: ReadonlyMap<string, Filter>
   sorts: ReadonlyMap<string, ListColumn>
-  /** The order without the parameter `sort`; empty for newest first. */
+  /** The order without the `sort` parameter; empty for newest first. */
   order: readonly SortKey[]
   search: readonly ListColumn[]
   includes: ReadonlyMap<string, Include>

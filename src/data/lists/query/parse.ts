@@ -59,7 +59,7 @@ export interface ParseOptions {
   ignoresUnknown: boolean
   /** A name of the list, which its cursors contain. */
   list: string
-  /** The order without the parameter `sort`, if it isn't that of the definition. */
+  /** The order without the `sort` parameter, if it isn't that of the definition. */
   order?: readonly SortKey[] | undefined
   translate?: Translate | undefined
 }
@@ -147,7 +147,7 @@ export class QueryParser {
     return unreadable
   }
 
-  /** Reads the order of the parameter `sort`; undefined if it isn't given. */
+  /** Reads the order of the `sort` parameter; undefined if it isn't given. */
   private readSort(): SortKey[] | undefined {
     const { sorts } = this.definition
     const names = this.listOf('sort')
