@@ -51,7 +51,8 @@ export {
   type ResourceOptions,
   type SingularResource,
 } from './resources/resource.js'
-export { Route, type RouteMethod, type RouteOptions } from './resources/route.js'
+export { Route } from './resources/route.js'
+export type { RouteMethod, RouteOptions } from './resources/decorations.js'
 export { Describe } from './resources/describe.js'
 export type {
   BodyClass,

@@ -3,8 +3,23 @@ import type { Handler } from '../context.js'
 import type { Queryable } from '../data/lists/declaration.js'
 import { DeclarationError } from '../errors.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
-import type { DescriptionOptions } from './route-description.js'
-import type { RouteMethod, RouteOptions } from './route.js'
+import type { BodyClass, DescriptionOptions } from './route-description.js'
+
+/** The method of a `@Route`. */
+export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+
+/** The options of a route. */
+export interface RouteOptions extends Omit<DescriptionOptions, 'body'> {
+  /** The name of the route, like `loginPath`. By default it is derived from the path. */
+  name?: string
+  /** Other paths with the same handler. They begin where the path of the route begins. */
+  aliases?: string[]
+  /**
+   * Whether the route reads a body, or the class that describes this body. By default, it does if its method is neither
+   * GET, HEAD nor DELETE.
+   */
+  body?: boolean | BodyClass
+}
 
 /** A route that `@Route` declares. */
 export interface DecoratedRoute {

@@ -1,26 +1,15 @@
 import type { Handler } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import { actions } from './actions.js'
-import { checkMethod, recordMethod, type MethodDecoration } from './decorations.js'
-import type { BodyClass, DescriptionOptions } from './route-description.js'
-
-/** The method of a `@Route`. */
-export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
+import {
+  checkMethod,
+  recordMethod,
+  type MethodDecoration,
+  type RouteMethod,
+  type RouteOptions,
+} from './decorations.js'
 
 const methods: readonly RouteMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
-
-/** The options of a route. */
-export interface RouteOptions extends Omit<DescriptionOptions, 'body'> {
-  /** The name of the route, like `loginPath`. By default it is derived from the path. */
-  name?: string
-  /** Other paths with the same handler. They begin where the path of the route begins. */
-  aliases?: string[]
-  /**
-   * Whether the route reads a body, or the class that describes this body. By default, it does if its method is neither
-   * GET, HEAD nor DELETE.
-   */
-  body?: boolean | BodyClass
-}
 
 /**
  * Declares a route for a method of a resource class. A method can have several routes. A subclass that overrides the

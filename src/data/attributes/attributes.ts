@@ -1,28 +1,10 @@
 import { getMetadataArgsStorage } from 'typeorm'
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js'
 import { memoizeByObject } from '../../common/memoize.js'
-import { kindOf, type AttributeKind } from './kinds.js'
+import { kindOf, type Attribute, type AttributeKind } from './kinds.js'
 import { ownRelationIds, type RelationIdsProperty } from './relation-ids.js'
 
-export { kindOf, type AttributeKind }
-
-/** A property of a model that a client may set: a column, or the ids of a to-many relation. */
-export interface Attribute {
-  /** The property's name. The column, the JSON member and the form field have the same name. */
-  name: string
-  kind: AttributeKind
-  nullable: boolean
-  /** Whether it is a list of such values: the ids of a to-many relation. */
-  isList?: true
-  /** The values of an enum, as text. */
-  values?: string[]
-  /** The maximum number of characters of a string. */
-  length?: number
-  /** The number of digits of a decimal. */
-  precision?: number
-  /** The number of digits of a decimal after its point. */
-  scale?: number
-}
+export { kindOf, type Attribute, type AttributeKind }
 
 /**
  * The attributes of a model that a client may set: its regular columns, the inherited ones first. It leaves out the id,

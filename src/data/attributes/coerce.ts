@@ -1,5 +1,4 @@
-import type { Attribute } from './attributes.js'
-import { KINDS } from './kinds.js'
+import { KINDS, type Attribute } from './kinds.js'
 
 export { unreadable } from './readers.js'
 

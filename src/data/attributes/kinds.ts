@@ -18,6 +18,24 @@ export type AttributeKind =
   | 'json'
   | 'enum'
 
+/** A property of a model that a client may set: a column, or the ids of a to-many relation. */
+export interface Attribute {
+  /** The property's name. The column, the JSON member and the form field have the same name. */
+  name: string
+  kind: AttributeKind
+  nullable: boolean
+  /** Whether it is a list of such values: the ids of a to-many relation. */
+  isList?: true
+  /** The values of an enum, as text. */
+  values?: string[]
+  /** The maximum number of characters of a string. */
+  length?: number
+  /** The number of digits of a decimal. */
+  precision?: number
+  /** The number of digits of a decimal after its point. */
+  scale?: number
+}
+
 /** The differences between the kinds of attributes. */
 interface Kind {
   /** The column types that store it, on all engines. The first one, which every engine supports, is that of new columns. */
