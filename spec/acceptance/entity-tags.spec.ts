@@ -107,6 +107,26 @@ describe('The ETag header', () => {
     })
   }
 
+  it('leads to 304 with each suffix of a proxy, whatever the digest ends in', async () => {
+    for (const tag of [
+      '"1-mZ3kQ2v0aB1cD4e-"',
+      '"1-mZ3kQ2v0aB1cD4--"',
+      '"1-mZ3kQ2v0aB1cD4e_"',
+      '"1-Q2v0aB1cD4-gzip"',
+    ]) {
+      respond = (ctx) => {
+        ctx.set('ETag', tag)
+        return ctx.respond({ data: {} })
+      }
+      for (const suffix of ['', '-gzip', '--gzip', '-br', '--zstd']) {
+        const headers = { 'If-None-Match': tag.replace(/"$/, `${suffix}"`) }
+        expect((await get('/tagged', { headers })).status, headers['If-None-Match']).to.equal(304)
+      }
+      const headers = { 'If-None-Match': tag.replace(/-*"$/, '"') }
+      if (tag.endsWith('-"')) expect((await get('/tagged', { headers })).status).to.equal(200)
+    }
+  })
+
   it('changes with a loaded relation, although the version is the same', async () => {
     await newRecord(office.database, Parcel, { letter_id: letter.id })
     const before = await get(`${path}/parcels`)

@@ -1,7 +1,7 @@
 /** Tags of HTTP in the headers `ETag`, `If-Match` and `If-None-Match` (RFC 9110, sections 8.8.3 and 13.1). */
 
-/** The suffix that a proxy appends to a tag when it compresses a response. */
-const SUFFIX = /--?(?:gzip|br|zstd|deflate)$/
+/** The suffix that a proxy appends to a tag when it compresses a response, or nothing. */
+const SUFFIX = /^(?:--?(?:gzip|br|zstd|deflate))?$/
 
 /** The tags in a header without their quotes, as proxies may have weakened them: `7-abc` for `W/"7-abc"`. */
 function tagsIn(header: string): string[] {
@@ -21,5 +21,7 @@ export function namesVersion(header: string, version: unknown): boolean {
 /** Whether `If-None-Match` contains a tag. The comparison is weak, and ignores what proxies append. */
 export function namesTag(header: string, tag: string): boolean {
   const [own] = tagsIn(tag)
-  return isAny(header) || tagsIn(header).some((it) => it === own || it.replace(SUFFIX, '') === own)
+  // The digest may end in a hyphen as well.
+  const isOwn = (it: string) => own !== undefined && it.startsWith(own) && SUFFIX.test(it.slice(own.length))
+  return isAny(header) || tagsIn(header).some(isOwn)
 }
