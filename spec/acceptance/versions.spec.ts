@@ -231,7 +231,7 @@ describe(`Records with a version on ${engine}`, () => {
     }
   })
 
-  it('let one of 200 PUTs with the same tag change the record with four worker processes', async function () {
+  it('let one of 200 PUTs with the same tag change the record, and lose no other change, with four worker processes', async function () {
     // The processes take seconds to load, so that `npm test` starts them on one engine only.
     if (engine !== 'sqlite' && !process.env['KIT_REQUIRE_ALL']) this.skip()
     const url = await newDatabase()
@@ -241,22 +241,24 @@ describe(`Records with a version on ${engine}`, () => {
     const served = await Served.start(main, ['start', '--workers', '4'], { DATABASE_URL: url })
     try {
       await served.workers(4)
-      const letter = await newRecord(database, Letter)
-      const path = `${served.url}/letters/${letter.id}`
-      const put = (end: string, headers: Record<string, string>, title: string) =>
-        fetch(path + end, {
-          method: 'PUT',
-          headers: { 'content-type': 'application/json', connection: 'close', ...headers },
-          body: JSON.stringify({ title }),
-        })
-      const requests = Array.from({ length: 200 }, (_, index) =>
-        put('', { 'If-Match': '"1"' }, `title ${index}`),
-      )
-      expect(counted(await Promise.all(requests))).to.deep.equal({ 200: 1, 412: 199 })
-      const counts = counted(await Promise.all(Array.from({ length: 100 }, () => put('/count', {}, ''))))
-      const { 200: done = 0, 503: rejected = 0 } = counts
-      expect(done + rejected).to.equal(100)
-      expect((await database.manager.findOneByOrFail(Letter, { id: letter.id })).count).to.equal(done)
+      for (const [path, model] of process.env['KIT_REQUIRE_ALL'] ? models : models.slice(0, 1)) {
+        const { id } = await newRecord(database, model)
+        const put = (end: string, headers: Record<string, string>, title: string) =>
+          fetch(`${served.url}${path}/${id}${end}`, {
+            method: 'PUT',
+            headers: { 'content-type': 'application/json', connection: 'close', ...headers },
+            body: JSON.stringify({ title }),
+          })
+        const requests = Array.from({ length: 200 }, (_, index) =>
+          put('', { 'If-Match': '"1"' }, `title ${index}`),
+        )
+        expect(counted(await Promise.all(requests))).to.deep.equal({ 200: 1, 412: 199 })
+        const counts = counted(await Promise.all(Array.from({ length: 200 }, () => put('/count', {}, ''))))
+        const { 200: done = 0, 503: rejected = 0 } = counts
+        expect(done + rejected).to.equal(200)
+        expect(done).to.be.greaterThan(0)
+        expect((await database.manager.findOneByOrFail(model, { id })).count).to.equal(done)
+      }
     } finally {
       await served.remove()
       await database.close()
