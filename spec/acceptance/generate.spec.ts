@@ -322,10 +322,9 @@ describe('kit generate and kit destroy', () => {
     const locking = app.tree()
     const textIn = (tree: Record<string, string>, path: string) =>
       Object.entries(tree).find(([name]) => name.replace(/\d{13}/, '') === path)?.[1] ?? ''
-    const withoutCommand = (text: string) => text.replace(/^\/\/ kit generate .*$/m, '')
     const differing = Object.keys(locking)
       .map((path) => path.replace(/\d{13}/, ''))
-      .filter((path) => withoutCommand(textIn(locking, path)) !== withoutCommand(textIn(plain, path)))
+      .filter((path) => textIn(locking, path) !== textIn(plain, path))
     expect(differing.toSorted()).to.deep.equal([
       'migrations/_create_posts.ts',
       'spec/actions/posts.spec.ts',
@@ -335,8 +334,14 @@ describe('kit generate and kit destroy', () => {
     expect(textIn(locking, 'migrations/_create_posts.ts')).to.contain(
       "column(runner, 'lock_version', 'int', { default: '1' }),\n",
     )
-    expect(locking['src/actions/posts.ts']).to.contain('// kit generate resource post title body:nulls.Text')
+    expect(locking['src/actions/posts.ts']).to.equal(plain['src/actions/posts.ts'])
+    expect(textIn(locking, 'migrations/_create_posts.ts')).to.contain(
+      '// kit generate resource post title body:nulls.Text --spec full --locking\n',
+    )
     expect(await app.unformatted()).to.deep.equal([])
+    expect(await kitDestroy(['resource', 'post', '-y'])).to.not.contain('edited')
+    expect(app.tree()).to.deep.equal(empty)
+    await kitGenerate(...words, '--locking', '--skip-migration')
     expect(await kitDestroy(['resource', 'post', '-y'])).to.not.contain('edited')
     expect(app.tree()).to.deep.equal(empty)
     await kitGenerate('model', 'label', 'name', '--locking')

@@ -32,6 +32,8 @@ import { renderScaffolds, type Rendered } from './files/templates.js'
 export interface ResourcePlan {
   /** The command that generates it. */
   command: string
+  /** The same without `--locking`, which does not change the handlers. The migration records it, if there is one. */
+  handlersCommand: string
   kind: 'web' | 'api'
   /** The kind of the application, which decides the format of requests without `Accept`. */
   application: 'web' | 'api'
@@ -122,6 +124,10 @@ export function planOf(
   const accounts = accountsOf(folder)
   return {
     command: commandLine(generator, word, options),
+    handlersCommand: commandLine(generator, word, {
+      ...options,
+      locking: hasVersion && options.skipMigration === true,
+    }),
     kind: options.api ? 'api' : application,
     application,
     names,
@@ -240,12 +246,15 @@ function rejectImportedNames({ names, model, attributes, routes, list }: Resourc
 function recordedFor(folder: string, word: string) {
   const own = [namesOf(word, undefined, true), namesOf(word)]
   const migrations = own.map(({ plural }) => migrationIn(folder, `create_${plural}`))
-  return [...own.map((names) => handlersIn(folder, names)), ...migrations]
-    .map(recordedCommand)
-    .find((one) => {
-      const made = one && namesOf(one.word, undefined, one.options.singular)
-      return own.some(({ file }) => file === made?.file)
-    })
+  const commands = [...own.map((names) => handlersIn(folder, names)), ...migrations].map(recordedCommand)
+  const [first, ...others] = commands.filter((one) => {
+    const made = one && namesOf(one.word, undefined, one.options.singular)
+    return own.some(({ file }) => file === made?.file)
+  })
+  // Only the migration of its own model records that a resource has a version.
+  if (first && !first.options.useModel && !first.options.skipModel)
+    first.options.locking ||= others.some((one) => one?.options.locking)
+  return first
 }
 
 /** The name of the model if another resource has it, too (`widget` and `admin/widget`), so that it must stay. */

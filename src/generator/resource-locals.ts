@@ -27,6 +27,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   return {
     ...names,
     command: plan.command,
+    handlersCommand: plan.handlersCommand,
     isWeb: plan.kind === 'web',
     model: model.model,
     nesting,

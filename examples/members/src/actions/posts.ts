@@ -3,7 +3,7 @@ import { userOf } from '../authentication.js'
 import { Post } from '../models/post.js'
 import { PostPolicy } from '../policies/post.js'
 
-// kit generate resource post title body:nulls.Text --owner user --locking
+// kit generate resource post title body:nulls.Text --owner user
 /** Serves /posts as HTML, JSON and XML. */
 @Resource('/posts', { model: Post, fields: ['title', 'body'], policy: PostPolicy })
 export class PostsResource extends BaseResource {
