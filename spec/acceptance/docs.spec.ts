@@ -318,7 +318,9 @@ import {
   type SessionStore, ValidationErrors,
 } from 'resource-kit'
 import { captureLog, Client, expectQueries, Factory, Isolation, testApplication } from 'resource-kit/testing'
-import { authenticate, databaseLimits, rateLimit, readToken, signedToken, userSessions, verifyPassword } from 'resource-kit/auth'
+import {
+  authenticate, databaseLimits, normalizeEmail, rateLimit, readToken, requireUser, signedToken, signIn, signOut, takeReturnTo, userSessions, verifyPassword,
+} from 'resource-kit/auth'
 import { absoluteUrl, mailer, mailInbox, sendMail } from 'resource-kit/mail'
 import type { JobContext } from 'resource-kit/jobs'
 import { createClient } from 'redis'
@@ -336,7 +338,7 @@ declare const query: ListQuery
 declare const errors: ValidationErrors
 declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
 declare const payment: Handler
-declare const requireAdmin: Middleware, requireUser: Middleware
+declare const requireAdmin: Middleware
 declare class AuditLog {
   add(method: string, path: string): void
 }
@@ -372,7 +374,6 @@ declare class Member extends Model {
   email: string
   password_hash: string
 }
-declare function isPassword(password: string, kept?: string): Promise<boolean>
 `
 
 /** The lines that call the `kit` command, as arrays of words. */

@@ -7,14 +7,18 @@ import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
 import { environment, kit, newApplication } from '../support/kit.js'
 
-const blocks = codeBlocks().filter(({ page }) => page === 'docs/signing-in.md')
+/** The blocks of the recipe, the last section of the page with code. */
+const page = codeBlocks().filter((block) => block.page === 'docs/authentication.md')
+const blocks = page.slice(page.findIndex(({ code }) => code.includes('create_members')))
 
 const imports = `
+import {
+  authenticate, normalizeEmail, requireUser, signIn, signOut, takeReturnTo, verifyPassword,
+} from 'resource-kit/auth'
 import { Member } from './models/member.js'
-import { isPassword } from './passwords.js'
 `
 
-describe('An application with the recipe of docs/signing-in.md', () => {
+describe('An application with the sign-in of docs/authentication.md', () => {
   let folder: string
   let remove: () => void
 

@@ -28,7 +28,7 @@ type HandlerClass<Name extends string> = new (...args: any[]) => Record<Name, Ha
  *
  * @example
  * \@Resource('/posts')
- * \@Use(requireUser, { except: ['list', 'show'] })
+ * \@Use(requireUser(), { except: ['list', 'show'] })
  * export class PostsResource extends BaseResource {
  *   \@Use(requireAdmin)
  *   async destroy(ctx: Context) {
