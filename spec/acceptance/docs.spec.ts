@@ -72,6 +72,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
       write(folder, pieces.code, pieces.file)
       // A block of CONTRIBUTING.md is a file of the framework.
       write(folder, "export type { Context, Middleware } from 'resource-kit'\n", 'src/context.ts')
+      write(folder, accounts, 'src/authentication.ts')
       complaints = compile(folder)
       rmSync(folder, { recursive: true, force: true })
     })
@@ -337,7 +338,7 @@ declare const path: string, message: string
 declare const query: ListQuery
 declare const errors: ValidationErrors
 declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
-declare const payment: Handler
+declare const payment: Handler, newMessage: Handler, sendMessage: Handler
 declare const requireAdmin: Middleware
 declare class AuditLog {
   add(method: string, path: string): void
@@ -373,6 +374,16 @@ declare class Account extends Model {
 declare class Member extends Model {
   email: string
   password_hash: string
+}
+`
+
+/** The part of the file of `kit generate auth` that examples import. */
+const accounts = `
+import type { Context } from 'resource-kit'
+import { User } from './models/user.js'
+
+export function userOf(_ctx: Context): User {
+  return new User()
 }
 `
 

@@ -6,6 +6,7 @@ import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
+import { patternOf, sendByCurl, wordsOf } from '../support/documentation/output.js'
 import { unformatted } from '../support/formatted.js'
 import { environment, kit, kitFile, linkPackages, type Run } from '../support/kit.js'
 import { isAddition, withMethods } from '../support/applications/merged-example.js'
@@ -59,8 +60,7 @@ describe('docs/getting-started.md and docs/getting-started-accounts.md', functio
 
   /** Runs a line of a shell and returns its output. The development server keeps running. */
   async function follow(line: string, documented: string | undefined): Promise<string> {
-    const [program = '', ...words] = line.replace(/^npx /, '').match(/"[^"]*"|'[^']*'|\S+/g) ?? []
-    const args = words.map((word) => word.replaceAll(/^["']|["']$/g, ''))
+    const [program = '', ...args] = wordsOf(line.replace(/^npx /, ''))
     const [command] = args
     if (program === 'cd') return ''
     if (program === 'npm') return npm(...args)
@@ -92,22 +92,10 @@ describe('docs/getting-started.md and docs/getting-started-accounts.md', functio
     server ??= await DevelopmentServer.start(folder)
     const deadline = Date.now() + 100_000
     for (;;) {
-      const text = await visit(args)
+      const text = await sendByCurl(args, server.url)
       if (documented === undefined || patternOf(documented).test(text) || Date.now() > deadline) return text
       await delay(50)
     }
-  }
-
-  /** Sends the request that curl would send. */
-  async function visit(args: string[]): Promise<string> {
-    const headers = args.filter((_, index) => args[index - 1] === '-H').map((header) => header.split(': '))
-    const body = args.find((_, index) => args[index - 1] === '-d')
-    const path = new URL(args.at(-1) ?? '').pathname
-    const response = await fetch((server?.url ?? '') + path, {
-      headers: headers as [string, string][],
-      ...(body && { method: 'POST', body }),
-    })
-    return response.text()
   }
 
   function npm(...args: string[]): string {
@@ -139,14 +127,6 @@ function succeed({ status, output, errors }: Run): string {
   expect(errors).to.equal('')
   expect(status).to.equal(0)
   return output
-}
-
-/** An output as the guide shows it: `…` stands for any text without a quotation mark. */
-function patternOf(documented: string): RegExp {
-  const literals = documented
-    .split('…')
-    .map((text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, String.raw`\$&`))
-  return new RegExp(`^${literals.join('[^"]*')}\\s*$`)
 }
 
 /** Code without its doc comments. */

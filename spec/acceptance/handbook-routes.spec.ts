@@ -6,7 +6,7 @@ import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
 import { isAddition, withMethods } from '../support/applications/merged-example.js'
 import { environment, kit, newApplication } from '../support/kit.js'
 
-const pages = ['docs/resources.md', 'docs/middleware.md', 'docs/binding.md']
+const pages = ['docs/resources.md', 'docs/middleware.md']
 
 /** A spec of the application, which sends requests to the examples. */
 const requests = `
@@ -33,16 +33,6 @@ describe('The examples of the handbook', () => {
     expect((await client.get('/tickets/open', { accept: 'json' })).json).to.deep.equal([])
   })
 
-  it('show the contact form again with its errors, and accept a message', async () => {
-    expect((await client.get('/contact')).text).to.include('name="copy"')
-    const wrong = await client.post('/contact', { form: { email: 'ada', text: '', copy: 'true' } })
-    expect(wrong.status).to.equal(422)
-    expect(wrong.text).to.include('value="ada"').and.include('Text cannot be blank.').and.match(/checked/)
-    const json = { email: 'ada@example.com', text: 'Hello', copy: 'yes' }
-    const sent = await client.post('/contact', { json, accept: 'json' })
-    expect(sent.json).to.deep.equal({ ...json, copy: true })
-  })
-
   it('allow only administrators to read reports, and everyone to list them', async () => {
     const headers = { 'X-Admin-Token': 'secret' }
     expect((await client.get('/reports', { accept: 'json' })).status).to.equal(200)
@@ -55,7 +45,7 @@ describe('The examples of the handbook', () => {
 })
 `
 
-describe('An application with the examples of docs/resources.md, docs/middleware.md and docs/binding.md', function () {
+describe('An application with the examples of docs/resources.md and docs/middleware.md', function () {
   let folder: string
   let remove: (() => void) | undefined
 
@@ -68,15 +58,8 @@ describe('An application with the examples of docs/resources.md, docs/middleware
         if (line.startsWith('npx kit generate')) await run(...line.split(' ').slice(2))
     }
     const app = read('src/app.ts')
-    const declarations = [
-      'app.resource(ReportsResource)\n',
-      "app.get('/contact', newMessage)\n",
-      "app.post('/contact', sendMessage)\n",
-    ].join('')
-    write(
-      'src/app.ts',
-      `import { newMessage, sendMessage } from './actions/contact.js'\nimport { ReportsResource } from './actions/reports.js'\n${app.replace(/^app\.static/m, `${declarations}$&`)}`,
-    )
+    const imported = "import { ReportsResource } from './actions/reports.js'\n"
+    write('src/app.ts', imported + app.replace(/^app\.static/m, 'app.resource(ReportsResource)\n$&'))
     write('spec/examples.spec.ts', requests)
     // Together with the specs, so that no command has to build the application again.
     await run('build')
@@ -115,7 +98,7 @@ describe('An application with the examples of docs/resources.md, docs/middleware
       { cwd: folder, encoding: 'utf8', env: environment() },
     )
     expect(status, stdout + stderr).to.equal(0)
-    expect(stdout).to.include('3 passing')
+    expect(stdout).to.include('2 passing')
   })
 
   function read(file: string): string {
