@@ -1,9 +1,12 @@
 import { expect } from 'chai'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { digestsDatabase, digestsUrl } from '../support/applications/digests.js'
 import { describeOnce } from '../support/engine.js'
-import { kit, newApplication, type Run } from '../support/kit.js'
+import { environment, kit, kitFile, newApplication, type Run } from '../support/kit.js'
 import { Served } from '../support/processes/served.js'
 
 const nap = `import { setTimeout } from 'node:timers/promises'
@@ -99,6 +102,32 @@ describeOnce('kit jobs and kit work', () => {
     it(`reject kit ${args.join(' ')}`, async () => {
       expect(await run(...args)).to.include({ status: 1, errors: message })
     })
+
+  it('hand a long job back when kit dev restarts, which waits for a second at most', async () => {
+    const file = join(folder, 'src/jobs/nap.ts')
+    const patient = nap.replace('{ attempts: 1 }', '').replace(', { signal: job.signal }', '')
+    writeFileSync(file, patient)
+    await run('jobs', 'enqueue', 'nap', '{"seconds": 100}')
+    const env = environment({ PORT: '0', GO_ENV: 'development' })
+    const dev = spawn(process.execPath, [kitFile, 'dev'], { cwd: folder, env })
+    try {
+      let output = ''
+      for (const stream of [dev.stdout, dev.stderr])
+        stream.on('data', (chunk: Buffer) => (output += chunk.toString()))
+      const started = () => output.match(/ready after/g)?.length ?? 0
+      const isRunning = async () => (await list())[0]?.['state'] === 'running'
+      while (started() < 1 || !(await isRunning())) await delay(50)
+      writeFileSync(file, `${patient}// changed\n`)
+      while (started() < 2) await delay(50)
+      while (!(await isRunning())) await delay(50)
+      expect((await list())[0]).to.include({ attempts: 1 })
+      expect(output).to.include('handed back').and.not.to.include('finishing')
+    } finally {
+      const ended = once(dev, 'close')
+      dev.kill('SIGTERM')
+      await ended
+    }
+  })
 })
 
 describe('kit start with jobs', () => {

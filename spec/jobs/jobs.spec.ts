@@ -216,6 +216,19 @@ describe('Jobs', () => {
     expect(lines().map(({ msg }) => msg)).to.include('lost its lease')
   })
 
+  it('run after one whose process ended during its last attempt, which is dead', async () => {
+    await add(database.manager, Once, { text: 'a' }, { at: new Date(0) })
+    await database.query("UPDATE jobs SET state = 'running', worker = 'killed', attempts = 1")
+    await add(database.manager, Once, { text: 'b' })
+    const { finished, failed } = await jobs.drain({ rethrow: false })
+    expect({ finished, failed: failed.map(String) }).to.deep.equal({
+      finished: 1,
+      failed: ['ProcessEnded: The process that ran the job ended, and the job has no attempt left.'],
+    })
+    expect((await rows())[0]).to.include({ state: 'dead', due_at: null, worker: null })
+    expect(lines()[0]).to.include({ msg: 'job is dead', attempt: 1 })
+  })
+
   it('with arguments that are not an object are dead at once', async () => {
     await add(database.manager, Anything, { text: 'a' })
     await database.query("UPDATE jobs SET arguments = '[1'")

@@ -54,3 +54,13 @@ export class LeaseLost extends Error {
     super('the job lost its lease')
   }
 }
+
+/** The process of a job's last attempt has ended, so the job does not start again. */
+export class ProcessEnded extends Error {
+  override name = 'ProcessEnded'
+  readonly isPermanent = true
+
+  constructor() {
+    super('The process that ran the job ended, and the job has no attempt left.')
+  }
+}

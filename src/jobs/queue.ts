@@ -30,7 +30,7 @@ import { Run } from './run.js'
 import { JobStore, type NewJob } from './store.js'
 import type { JobTableOptions } from './table.js'
 import { schedulesOf, Ticks } from './ticks.js'
-import { attemptsOf, Worker, type WorkerOptions } from './worker.js'
+import { Worker, type WorkerOptions } from './worker.js'
 
 /** The options of `jobQueue`. */
 export interface JobQueueOptions extends JobTableOptions {
@@ -405,13 +405,12 @@ class Jobs {
 
   private async runDue({ delayed = false, rethrow = true }: DrainOptions): Promise<Drained> {
     const env = this.runEnvironment
-    const claims = { worker: env.worker, queues: this.queues, attempts: attemptsOf(this.definitions) }
+    const claims = { worker: env.worker, queues: this.queues, names: [...this.definitions.keys()] }
     const drained: Drained = { finished: 0, failed: [] }
     const done: string[] = []
     for (;;) {
       const options = { later: delayed, except: done }
-      const { claimed } = await this.store.claim(claims, 1, this.settings.lease, options)
-      const [job] = claimed
+      const [job] = await this.store.claim(claims, 1, this.settings.lease, options)
       const definition = job && this.definitions.get(job.name)
       if (!job || !definition) return drained
       done.push(job.id)

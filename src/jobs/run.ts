@@ -7,7 +7,7 @@ import {
   OutcomeUnknown,
 } from '../extension.js'
 import { ServiceUnavailable, type Background, type BackgroundTransaction, type JobContext } from '../index.js'
-import { Discard, JobTimeout, LeaseLost, RetryLater, ShuttingDown } from './errors.js'
+import { Discard, JobTimeout, LeaseLost, ProcessEnded, RetryLater, ShuttingDown } from './errors.js'
 import type { JobDefinition, Performs } from './job.js'
 import type { ClaimedJob, Ending, JobStore } from './store.js'
 
@@ -41,13 +41,17 @@ export class Run {
   private readonly transaction: BackgroundTransaction
   private readonly line: { ms?: number; late: number }
   private readonly startedAt = performance.now()
+  /** Whether the process of the last attempt has ended. This run only makes the job dead. */
+  private readonly isOver: boolean
 
   constructor(
     private readonly job: ClaimedJob,
     private readonly definition: JobDefinition,
     private readonly env: RunEnvironment,
   ) {
-    const { id, name, queue, attempt, requestId, late } = job
+    const { id, name, queue, requestId, late } = job
+    this.isOver = job.wasRunning && job.attempt > definition.attempts
+    const attempt = this.isOver ? job.attempt - 1 : job.attempt
     const { signal } = this.controller
     this.line = { late }
     const members = { id, name: definition.target.name, attempt, signal, requestId }
@@ -115,6 +119,7 @@ export class Run {
   }
 
   private perform(): Promise<unknown> {
+    if (this.isOver) throw new ProcessEnded()
     const args = argumentsOf(this.job)
     const withInstance = this.env.factory(this.definition)
     // `enqueue` has checked the arguments, or that of an earlier release.
@@ -171,7 +176,7 @@ export class Run {
       return ['failed', { state: 'waiting', delay, counts: false, ...stored }, 'job runs again later']
     }
     if (isLast || Reflect.get(Object(error), 'isPermanent') === true)
-      return ['dead', { state: 'dead', counts: true, ...stored }, 'job is dead']
+      return ['dead', { state: 'dead', counts: !this.isOver, ...stored }, 'job is dead']
     const delay = isTemporary(error) ? conflictPause : pauseAfter(attempt)
     return ['failed', { state: 'waiting', delay, counts: true, ...stored }, 'job failed']
   }

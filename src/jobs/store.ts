@@ -26,6 +26,8 @@ export interface ClaimedJob {
   readonly arguments: string
   /** The number of this attempt, from 1. */
   readonly attempt: number
+  /** Whether the process of an earlier attempt has ended. */
+  readonly wasRunning: boolean
   /** Milliseconds from the time at which it was due. */
   readonly late: number
   readonly requestId: string | undefined
@@ -34,8 +36,8 @@ export interface ClaimedJob {
 /** The jobs that a worker can run. */
 export interface Claims {
   worker: string
-  /** The names that it knows, with the numbers of their attempts. */
-  attempts: ReadonlyMap<string, number>
+  /** The names of the jobs that it knows. */
+  names: readonly string[]
   queues: readonly string[]
 }
 
@@ -129,9 +131,9 @@ export class JobStore {
   }
 
   /**
-   * Claims due jobs, from the first queues first. A job whose process has ended during its last attempt is dead.
+   * Claims due jobs, from the first queues first.
    *
-   * @param options.upTo also claims jobs that are due later
+   * @param options.later also claims jobs that are due later
    * @param options.except the ids of jobs that it does not claim
    */
   async claim(
@@ -139,23 +141,18 @@ export class JobStore {
     count: number,
     lease: number,
     { later = false, except = [] }: { later?: boolean; except?: readonly string[] } = {},
-  ): Promise<{ claimed: ClaimedJob[]; dead: ClaimedJob[] }> {
+  ): Promise<ClaimedJob[]> {
     const [condition, values] = this.claimable(claims)
     const due = later ? '' : `AND due_at <= ${this.engine.now}`
     const others = except.length > 0 ? `AND id NOT IN (${marks(except)})` : ''
     const where = `WHERE ${condition} ${due} ${others} ORDER BY due_at LIMIT ?`
     const claimed: Row[] = []
-    const dead: Row[] = []
     for (const queue of claims.queues) {
-      const left = count - claimed.length - dead.length
+      const left = count - claimed.length
       if (left === 0) break
-      const found = await this.start(where, [...values(queue), ...except, left], claims.worker, lease)
-      const isOver = ({ state, name, attempts }: Row): boolean =>
-        state === 'running' && Number(attempts) >= (claims.attempts.get(name) ?? 0)
-      for (const row of found) (isOver(row) ? dead : claimed).push(row)
+      claimed.push(...(await this.start(where, [...values(queue), ...except, left], claims.worker, lease)))
     }
-    if (dead.length > 0) await this.alone((runner) => this.bury(runner, dead))
-    return { claimed: claimed.map(toClaimed(1)), dead: dead.map(toClaimed(0)) }
+    return claimed.map(toClaimed)
   }
 
   /** Starts jobs, and returns their rows as they were before, the first that was due first. */
@@ -183,19 +180,8 @@ export class JobStore {
     })
   }
 
-  private async bury(runner: QueryRunner, rows: Row[]): Promise<void> {
-    const ids = rows.map(({ id }) => id)
-    await this.query(
-      runner,
-      `UPDATE ${this.jobs} SET state = 'dead', worker = NULL, due_at = NULL, error = ?,
-         failed_at = ${this.engine.now} WHERE id IN (${marks(ids)})`,
-      [interrupted, ...ids],
-    )
-  }
-
   /** The condition of jobs that a worker may claim, with its values for a queue. */
-  private claimable({ worker, attempts }: Claims): [sql: string, values: (queue: string) => unknown[]] {
-    const names = [...attempts.keys()]
+  private claimable({ worker, names }: Claims): [sql: string, values: (queue: string) => unknown[]] {
     return [
       `queue = ? AND due_at IS NOT NULL AND name IN (${marks(names)}) AND (worker IS NULL OR worker <> ?)`,
       (queue) => [queue, ...names, worker],
@@ -337,22 +323,17 @@ interface Row {
   late: number | string
 }
 
-/** The error of a job whose process ended during its last attempt. */
-const interrupted = JSON.stringify({
-  type: 'ProcessEnded',
-  message: 'The process that ran the job ended, and the job has no attempt left.',
-})
-
-function toClaimed(started: number): (row: Row) => ClaimedJob {
-  return ({ id, name, queue, arguments: args, attempts, request_id, late }) => ({
+function toClaimed({ id, name, queue, arguments: args, state, attempts, request_id, late }: Row): ClaimedJob {
+  return {
     id,
     name,
     queue,
     arguments: args,
-    attempt: Number(attempts) + started,
+    attempt: Number(attempts) + 1,
+    wasRunning: state === 'running',
     late: Math.max(0, Number(late)),
     requestId: request_id ?? undefined,
-  })
+  }
 }
 
 /** Placeholders for values: `?, ?`. */

@@ -60,7 +60,7 @@ export class Worker {
     private readonly env: WorkerEnvironment,
     private readonly options: WorkerOptions,
   ) {
-    this.claims = { worker: env.worker, queues: options.queues, attempts: attemptsOf(env.definitions) }
+    this.claims = { worker: env.worker, queues: options.queues, names: [...env.definitions.keys()] }
     this.loop = this.work()
     this.extendLater(options.lease / 3)
   }
@@ -149,14 +149,10 @@ export class Worker {
 
   /** Starts due jobs of some queues. Returns whether there may be more. */
   private async claim(queues: readonly string[], free: number): Promise<boolean> {
-    const { store, logger } = this.env
-    const { claimed, dead } = await store.claim({ ...this.claims, queues }, free, this.options.lease)
-    for (const { id: job, name, queue, attempt } of dead)
-      logger.error({ job, name, queue, attempt }, 'job is dead')
+    const claimed = await this.env.store.claim({ ...this.claims, queues }, free, this.options.lease)
     for (const job of claimed) this.start(job)
-    const count = claimed.length + dead.length
-    this.isBusy = count === free
-    return count > 0
+    this.isBusy = claimed.length === free
+    return claimed.length > 0
   }
 
   private start(job: ClaimedJob): void {
@@ -224,9 +220,4 @@ export class Worker {
       this.extendLater(Math.min(1000, lease / 3))
     }
   }
-}
-
-/** The number of attempts of each job, by its name. */
-export function attemptsOf(definitions: ReadonlyMap<string, JobDefinition>): ReadonlyMap<string, number> {
-  return new Map([...definitions].map(([name, { attempts }]) => [name, attempts]))
 }

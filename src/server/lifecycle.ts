@@ -47,7 +47,8 @@ export class Lifecycle {
     private readonly primary?: Primary,
   ) {
     this.drainDelay = options.drainDelay ?? 0
-    this.drainTimeout = options.drainTimeout ?? 30_000
+    // `kit dev` waits with each restart.
+    this.drainTimeout = Math.min(options.drainTimeout ?? 30_000, isRestarted() ? 1000 : Infinity)
   }
 
   get isClosing(): boolean {
@@ -65,7 +66,7 @@ export class Lifecycle {
     const address = await opening
     this.removeSignalHandlers = onStopSignal(this.closeOnSignal)
     // `kit dev` accepts the visitors' connections, and needs the address of this process.
-    if (process.send && process.env['KIT_DEV']) process.send({ address })
+    if (process.send && isRestarted()) process.send({ address })
     else this.app.logger.info(`listening on ${address}`)
     return address
   }
@@ -121,7 +122,8 @@ export class Lifecycle {
 
   private readonly closeOnSignal = async (signal: NodeJS.Signals): Promise<void> => {
     const { logger } = this.app
-    logger.info(`${signal}: finishing the pending requests`)
+    if (!isRestarted())
+      logger.info(`${signal}: finishing the ${this.server ? 'pending requests' : 'running jobs'}`)
     forceExitAfter(this.shutdownTimeout + exitDelay, logger, 1)
     try {
       await this.close()
@@ -129,6 +131,8 @@ export class Lifecycle {
       logger.error({ err: error }, 'closing failed')
       process.exitCode = 1
     }
+    // A job that was handed back may still run.
+    if (isRestarted()) process.exit()
     forceExitAfter(exitDelay, logger)
   }
 
@@ -136,4 +140,9 @@ export class Lifecycle {
   private get shutdownTimeout(): number {
     return this.drainDelay + this.drainTimeout
   }
+}
+
+/** Whether `kit dev` runs this process, and restarts it with each change. */
+function isRestarted(): boolean {
+  return process.env['KIT_DEV'] !== undefined
 }

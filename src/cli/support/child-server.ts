@@ -7,6 +7,9 @@ import { ApplicationExited } from '../../command-errors.js'
 /** The characters of the application's last output that are kept. */
 const maxOutput = 20_000
 
+/** Milliseconds after which a process is killed that does not end: a second for its work, and one to hand jobs back. */
+const maxShutdown = 2000
+
 /** A process that has loaded the framework, and perhaps the application. */
 interface Started {
   child: ChildProcess
@@ -50,7 +53,7 @@ export class ChildServer {
     return address
   }
 
-  /** Stops the application, if it is running. Pending requests have a second to finish. */
+  /** Stops the application, if it is running. Pending requests and jobs have a second to finish. */
   async stop(): Promise<void> {
     const both = [this.current, this.next]
     this.current = undefined
@@ -108,7 +111,7 @@ async function end(started: Started | undefined): Promise<void> {
   const { child } = started
   const ended = once(child, 'close')
   child.kill('SIGTERM')
-  const killTimer = setTimeout(() => child.kill('SIGKILL'), 1000)
+  const killTimer = setTimeout(() => child.kill('SIGKILL'), maxShutdown)
   await ended
   clearTimeout(killTimer)
 }
