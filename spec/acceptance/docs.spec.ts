@@ -35,8 +35,9 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
     const checked = [
       '',
       'ts',
-      // Code of a front end, which scripts/clients/check.js compiles.
+      // Code of a front end, which scripts/clients/check.js compiles, and of other frameworks.
       'typescript',
+      'ruby',
       'js',
       'pug',
       'yaml',
