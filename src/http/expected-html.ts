@@ -5,30 +5,30 @@ import { formatOfType, type FormatName } from './formats/formats.js'
 
 type Errors = () => ValidationErrors | undefined
 
-const expected = new PerRequest<readonly Errors[]>()
-const formats = new PerRequest<FormatName | undefined>()
+const errorsForHtml = new PerRequest<readonly Errors[]>()
+const rejectedFormats = new PerRequest<FormatName | undefined>()
 
 /**
- * Notes the errors of a request whose client prefers HTML. A handler that has no page responds with data, which cannot
- * show errors: a client that accepts anything (Accept: *\/*) then receives them as problem details.
+ * Records the errors of a request whose client prefers HTML, so that `rejectData` can throw them: if the handler has no page, it
+ * responds with data, which cannot show errors.
  */
 export function expectHtml(ctx: Context, errors: Errors): void {
-  expected.set(ctx, [...(expected.get(ctx) ?? []), errors])
+  errorsForHtml.set(ctx, [...(errorsForHtml.get(ctx) ?? []), errors])
 }
 
-/** Throws the noted errors if the handler has responded with data. */
+/** Throws the recorded errors if the handler has responded with data, so that the client receives them as problem details. */
 export function rejectData(ctx: Context): void {
-  const noted = expected.get(ctx)
-  if (!noted || ctx.body == null || ctx.response.is('html')) return
-  for (const errors of noted) {
+  const recorded = errorsForHtml.get(ctx)
+  if (!recorded || ctx.body == null || ctx.response.is('html')) return
+  for (const errors of recorded) {
     const found = errors()
     if (!found) continue
-    formats.set(ctx, formatOfType(ctx.response.type))
+    rejectedFormats.set(ctx, formatOfType(ctx.response.type))
     throw found
   }
 }
 
-/** The format of the data that has been rejected, which is that of the errors. */
+/** The format of the data that `rejectData` has rejected, in which the errors are sent. */
 export function formatOfData(ctx: Context): FormatName | undefined {
-  return formats.get(ctx)
+  return rejectedFormats.get(ctx)
 }

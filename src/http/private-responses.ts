@@ -2,16 +2,16 @@ import type Koa from 'koa'
 import { cookiesOf } from '../common/cookies.js'
 import { PerRequest } from '../common/per-request.js'
 
-const personal = new PerRequest<true>()
-const secret = new PerRequest<true>()
+const dependsOnVisitor = new PerRequest<true>()
+const containsSecret = new PerRequest<true>()
 
-/** Notes that the response to a request depends on the cookies of its visitor. */
+/** Marks the response to a request as dependent on the cookies of its visitor. */
 export function markPrivate(ctx: Pick<Koa.Context, 'method' | 'vary'>): void {
-  personal.set(ctx, true)
+  dependsOnVisitor.set(ctx, true)
   if (ctx.method === 'GET' || ctx.method === 'HEAD') ctx.vary('Cookie')
 }
 
-/** The cookies of a request for the application: a response for which it reads one depends on the visitor. */
+/** The cookies of a request for the application. Reading one marks the response as dependent on the visitor. */
 export function visitorCookies(ctx: Pick<Koa.Context, 'method' | 'vary'>): Koa.Context['cookies'] {
   return new Proxy(cookiesOf(ctx), {
     get(cookies, name) {
@@ -21,9 +21,9 @@ export function visitorCookies(ctx: Pick<Koa.Context, 'method' | 'vary'>): Koa.C
   })
 }
 
-/** Notes that the response to a request contains a secret of its visitor, such as the token of a form. */
+/** Marks the response to a request as containing a secret of its visitor, such as the token of a form. */
 export function markSecret(ctx: object): void {
-  secret.set(ctx, true)
+  containsSecret.set(ctx, true)
 }
 
 /**
@@ -34,7 +34,7 @@ export function preventSharedCaching(ctx: Pick<Koa.Context, 'res'>): void {
   const { res } = ctx
   if (res.headersSent) return
   const chosen = res.getHeader('Cache-Control')
-  const isPersonal = personal.has(ctx) || secret.has(ctx) || res.hasHeader('Set-Cookie')
-  const isSettled = secret.has(ctx) ? /private|no-store/i.test(String(chosen)) : chosen !== undefined
+  const isPersonal = dependsOnVisitor.has(ctx) || containsSecret.has(ctx) || res.hasHeader('Set-Cookie')
+  const isSettled = containsSecret.has(ctx) ? /private|no-store/i.test(String(chosen)) : chosen !== undefined
   if (isPersonal && !isSettled) res.setHeader('Cache-Control', 'private, no-cache')
 }

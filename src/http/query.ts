@@ -18,8 +18,8 @@ export function readQuery(request: Koa['request']): void {
     configurable: true,
     get(this: Koa.Request): Query {
       const text = this.querystring
-      const known = parsed.get(this)
-      if (known?.text === text) return known.query
+      const cached = parsed.get(this)
+      if (cached?.text === text) return cached.query
       const query = parse(text)
       parsed.set(this, { text, query })
       return query

@@ -1,5 +1,5 @@
 /** The maximum number of causes of an error, and of characters of its message or stack, that are shown. */
-const bounds = { causes: 6, characters: 10_000 }
+const limits = { causes: 6, characters: 10_000 }
 
 /** The fields in which errors repeat the values of a query: PostgreSQL in `detail`, MySQL in `sql`, TypeORM in the others. */
 const valuesOfQueries = ['parameters', 'detail', 'sql', 'driverError']
@@ -10,8 +10,8 @@ export function errorHead(value: object): Partial<Record<'type' | 'message' | 's
   const chain = [...causesOf(value)]
   return {
     type: String(value.constructor?.name || value.name),
-    message: bounded(chain.map(({ message }) => message).join(': ')),
-    stack: bounded(chain.map(({ stack }) => stack ?? '').join('\ncaused by: ')),
+    message: shorten(chain.map(({ message }) => message).join(': ')),
+    stack: shorten(chain.map(({ stack }) => stack ?? '').join('\ncaused by: ')),
   }
 }
 
@@ -33,12 +33,12 @@ export function* causesOf(error: Error): Generator<Error> {
   const seen = new Set<unknown>()
   for (let one: unknown = error; one instanceof Error && !seen.has(one); one = one.cause) {
     yield one
-    if (seen.add(one).size === bounds.causes) return
+    if (seen.add(one).size === limits.causes) return
   }
 }
 
-function bounded(text: string): string {
-  const shown = text.length > bounds.characters ? `${text.slice(0, bounds.characters)}…` : text
+function shorten(text: string): string {
+  const shown = text.length > limits.characters ? `${text.slice(0, limits.characters)}…` : text
   return withoutCredentials(shown)
 }
 

@@ -22,9 +22,9 @@ export interface ParameterFilterOptions {
 export const filtered = '[FILTERED]'
 
 /** The maximum depth of a copy, and the maximum length of one text and of one name in it. */
-const deepest = 10
-const longest = 1000
-const longestName = 100
+const maxDepth = 10
+const maxTextLength = 1000
+const maxShownName = 100
 
 /** The maximum length of a name. The value of a longer name is treated as a secret. */
 const maxNameLength = 200
@@ -59,9 +59,10 @@ function isPlainName(name: string): boolean {
   return /^[\p{L}\p{N}_.[\] -]{1,60}$/u.test(name)
 }
 
-/** One copy, on its way through the values. */
+/** Makes one copy, with at most `left` characters. */
 class FilteredCopy {
-  private readonly above = new Set<object>()
+  /** The objects that contain the current value. */
+  private readonly ancestors = new Set<object>()
 
   constructor(
     private readonly isSecret: (name: string) => boolean,
@@ -71,20 +72,20 @@ class FilteredCopy {
   of(value: unknown): unknown {
     if (typeof value === 'string') return this.text(value)
     if (typeof value !== 'object' || value === null) return scalar(value)
-    if (this.above.has(value)) return '[CIRCULAR]'
-    if (this.above.size === deepest) return '[TOO DEEP]'
-    this.above.add(value)
+    if (this.ancestors.has(value)) return '[CIRCULAR]'
+    if (this.ancestors.size === maxDepth) return '[TOO DEEP]'
+    this.ancestors.add(value)
     try {
       return this.object(value)
     } catch {
       // A getter or a proxy that throws: nothing of it is shown.
       return '[UNREADABLE]'
     } finally {
-      this.above.delete(value)
+      this.ancestors.delete(value)
     }
   }
 
-  private text(given: string, most = longest): string {
+  private text(given: string, most = maxTextLength): string {
     const text = withoutCredentials(given)
     const shown = text.slice(0, Math.max(0, Math.min(most, this.left)))
     this.left -= shown.length + 1
@@ -119,7 +120,7 @@ class FilteredCopy {
       // The `code` of an error is its kind: ECONNREFUSED.
       const isSecret = this.isSecret(name) && !(name === 'code' && values instanceof Error)
       // JSON that was sent as a form is one long name, with its secrets in it.
-      const shown = isSecret && !isPlainName(name) ? filtered : this.text(name, longestName)
+      const shown = isSecret && !isPlainName(name) ? filtered : this.text(name, maxShownName)
       copy.push([shown, isSecret ? filtered : this.member(values, name)])
     }
     // Unlike an assignment, this makes a field of the name `__proto__` as well.

@@ -19,7 +19,7 @@ export function createLogger(environment: string): Logger {
       },
     })
   }
-  return pino({ level }, (standardOutput ??= inTurns()))
+  return pino({ level }, (standardOutput ??= bufferedOutput()))
 }
 
 /** The stream to which all loggers of this process write. */
@@ -35,13 +35,13 @@ const maxBytes = 4096
  * Standard output, to which the lines of one turn of the event loop are written at once: under load, one system call writes
  * the lines of many requests. The remaining lines are written when the process ends.
  */
-function inTurns(): DestinationStream {
+function bufferedOutput(): DestinationStream {
   const output = destination({ dest: 1, sync: true })
-  let waiting = ''
+  let buffer = ''
   let bytes = 0
   const flush = (): void => {
-    if (waiting !== '') output.write(waiting)
-    waiting = ''
+    if (buffer !== '') output.write(buffer)
+    buffer = ''
     bytes = 0
   }
   process.on('exit', flush)
@@ -49,8 +49,8 @@ function inTurns(): DestinationStream {
     write(line: string) {
       const size = Buffer.byteLength(line)
       if (bytes + size > maxBytes) flush()
-      if (waiting === '') setImmediate(flush)
-      waiting += line
+      if (buffer === '') setImmediate(flush)
+      buffer += line
       bytes += size
     },
   }

@@ -5,8 +5,8 @@ import { BadRequest, RequestTimeout, ServiceUnavailable } from '../../errors.js'
 /** The bytes of all bodies that may be in memory while they are read, or the size of a single body if that is larger. */
 const budget = 64 * 1024 * 1024
 
-/** A body must advance by this number of bytes within this number of milliseconds. */
-const least = { bytes: 1024, milliseconds: 10_000 }
+/** The slowest rate that is accepted: this number of bytes within this number of milliseconds. */
+const minRate = { bytes: 1024, milliseconds: 10_000 }
 
 /** Milliseconds between two checks of the rate. */
 const checkInterval = 1000
@@ -38,7 +38,7 @@ export class BodyReads {
   private hold(bytes: number): void {
     this.held += bytes
     while (this.held > Math.max(budget, this.limit)) {
-      const read = this.oldestOfLargestClient()
+      const read = this.firstBodyOfLargestClient()
       if (!read) return
       this.end(read)
       read.fail(new ServiceUnavailable('The bodies that are being read need too much memory.'))
@@ -50,7 +50,7 @@ export class BodyReads {
   }
 
   /** The first body of the client that holds the most memory, so that no client can keep the others from sending theirs. */
-  private oldestOfLargestClient(): BodyRead | undefined {
+  private firstBodyOfLargestClient(): BodyRead | undefined {
     const totals = new Map<string, number>()
     for (const { client, held } of this.reads) totals.set(client, (totals.get(client) ?? 0) + held)
     const most = Math.max(...totals.values())
@@ -110,7 +110,7 @@ export class BodyRead {
       if (piece) return piece
       if (req.readableEnded) return undefined
       if (req.destroyed) throw new BadRequest('The body is incomplete.')
-      await this.progress()
+      await this.waitForEvent()
     }
   }
 
@@ -118,24 +118,25 @@ export class BodyRead {
   checkRate(now: number): void {
     const { req } = this.ctx
     const bytes = req.socket.bytesRead
-    if (this.checked && now - this.checked.at < least.milliseconds) return
-    const isSlow = this.checked && bytes - this.checked.bytes < least.bytes
+    if (this.checked && now - this.checked.at < minRate.milliseconds) return
+    const isSlow = this.checked && bytes - this.checked.bytes < minRate.bytes
     this.checked = { at: now, bytes }
-    // Bytes that have arrived, and not been read yet, wait for this process.
-    if (isSlow && !req.complete && req.readableLength === 0) this.fail(new RequestTimeout(least.milliseconds))
+    // Bytes that have arrived and have not been read wait for this process, not for the client.
+    if (isSlow && !req.complete && req.readableLength === 0)
+      this.fail(new RequestTimeout(minRate.milliseconds))
   }
 
   /** Waits until there may be another piece. */
-  private progress(): Promise<void> {
+  private waitForEvent(): Promise<void> {
     const { req } = this.ctx
-    const signs = ['readable', 'end', 'error', 'close']
+    const events = ['readable', 'end', 'error', 'close']
     return new Promise((resolve) => {
       const settle = (): void => {
-        for (const sign of signs) req.off(sign, settle)
+        for (const event of events) req.off(event, settle)
         this.onFail = () => {}
         resolve()
       }
-      for (const sign of signs) req.on(sign, settle)
+      for (const event of events) req.on(event, settle)
       this.onFail = settle
     })
   }

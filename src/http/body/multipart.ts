@@ -21,10 +21,11 @@ export async function readMultipart(ctx: Context, limits: FormLimits, read: Body
   const boundary = boundaryOf(ctx.get('Content-Type'))
   const form = new MultipartForm(ctx, limits, read)
   // The headers of the parts count, too, up to the size of the fields.
-  let left = 2 * limits.body + limits.files
+  const limit = 2 * limits.body + limits.files
+  let left = limit
   async function next(): Promise<Buffer | undefined> {
     const piece = await read.next()
-    if (piece && (left -= piece.length) < 0) throw new ContentTooLarge(2 * limits.body + limits.files)
+    if (piece && (left -= piece.length) < 0) throw new ContentTooLarge(limit)
     return piece
   }
   try {
@@ -33,7 +34,7 @@ export async function readMultipart(ctx: Context, limits: FormLimits, read: Body
   } finally {
     await form.close()
   }
-  Object.assign(ctx.request, { body: nest(form.fields), files: grouped(form.files) })
+  Object.assign(ctx.request, { body: nest(form.fields), files: groupByField(form.files) })
 }
 
 /** Receives the decoded content of a part. */
@@ -153,8 +154,8 @@ function textDecoder(charset: string): InstanceType<typeof TextDecoder> {
   }
 }
 
-/** The files by field: one, or a list. */
-function grouped(
+/** The files of each field: one file, or a list. */
+function groupByField(
   files: ReadonlyArray<readonly [name: string, file: UploadedFile]>,
 ): Record<string, UploadedFile | UploadedFile[]> {
   const byName: Record<string, UploadedFile | UploadedFile[]> = {}

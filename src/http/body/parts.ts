@@ -1,7 +1,7 @@
 import { BadRequest, TooManyFields } from '../../errors.js'
 
 /** The maximum length of a part's headers. */
-const longest = 2048
+const maxHeadersLength = 2048
 
 const crlf = Buffer.from('\r\n')
 const [cr, lf, dash, space, tab] = [...'\r\n- \t'].map((it) => it.charCodeAt(0))
@@ -89,7 +89,7 @@ export async function readParts(
       while (data.length < end + 2) await readMore()
       if (end === 0 && data[0] === dash && data[1] === dash) return true
       if (data[end] === cr && data[end + 1] === lf) break
-      if ((data[end] !== space && data[end] !== tab) || ++end > longest)
+      if ((data[end] !== space && data[end] !== tab) || ++end > maxHeadersLength)
         throw new BadRequest('A boundary of the multipart body is followed by other text.')
     }
     data = data.subarray(end)
@@ -99,8 +99,8 @@ export async function readParts(
   /** Reads the headers of a part, and leaves their last line break, with which a delimiter could begin. */
   async function readHeaders(): Promise<Part> {
     let end: number
-    while ((end = data.indexOf('\r\n\r\n')) < 0 && data.length <= longest) await readMore()
-    if (end < 0 || end > longest) throw new BadRequest('The headers of a part are too long.')
+    while ((end = data.indexOf('\r\n\r\n')) < 0 && data.length <= maxHeadersLength) await readMore()
+    if (end < 0 || end > maxHeadersLength) throw new BadRequest('The headers of a part are too long.')
     const lines = end === 0 ? [] : data.toString('utf8', crlf.length, end).split('\r\n')
     data = data.subarray(end + crlf.length)
     return partOf(headersOf(lines))

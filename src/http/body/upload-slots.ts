@@ -5,11 +5,11 @@ import { ServiceUnavailable, TooManyUploads } from '../../errors.js'
 const perClient = 5
 
 /** Milliseconds for which a further form of the client waits. */
-const patience = 5000
+const waitLimit = 5000
 
 interface Client {
   running: number
-  /** Each of them lets a form continue that waits, which takes over the place of one that has ended. */
+  /** The forms that wait until another one of the client has ended. Aborting lets a form continue. */
   waiting: Set<AbortController>
 }
 
@@ -30,7 +30,7 @@ export class UploadSlots {
     const client = this.clients.get(name) ?? { running: 0, waiting: new Set() }
     this.clients.set(name, client)
     if (client.running < perClient) client.running++
-    else await turn(client)
+    else await waitForTurn(client)
     try {
       if (this.running >= this.limit)
         throw new ServiceUnavailable(
@@ -48,10 +48,11 @@ export class UploadSlots {
   }
 }
 
-async function turn({ waiting }: Client): Promise<void> {
-  const place = new AbortController()
-  waiting.add(place)
-  await delay(patience, undefined, { signal: place.signal }).catch(() => undefined)
-  // The form that has ended removed it.
-  if (waiting.delete(place)) throw new TooManyUploads(perClient, patience / 1000)
+/** @throws TooManyUploads (429) when no other form of the client ends in time */
+async function waitForTurn({ waiting }: Client): Promise<void> {
+  const turn = new AbortController()
+  waiting.add(turn)
+  await delay(waitLimit, undefined, { signal: turn.signal }).catch(() => undefined)
+  // The form whose end began the turn has removed it from the set.
+  if (waiting.delete(turn)) throw new TooManyUploads(perClient, waitLimit / 1000)
 }

@@ -8,11 +8,11 @@ import { childName } from '../formats/xml.js'
 /** saxes is loaded with the first document: an application that gets none starts without it. */
 const require = createRequire(import.meta.url)
 
-/** The most elements within one another. */
+/** The maximum depth of elements. */
 const maxDepth = 100
 
-/** Characters that are parsed at a time. Other requests are handled in between. */
-const slice = 64 * 1024
+/** The number of characters that are parsed at a time. Other requests are handled in between. */
+const sliceLength = 64 * 1024
 
 /** An element that is being read. */
 interface Element {
@@ -62,9 +62,9 @@ export async function parseXml(
 }
 
 async function writeSlices(parser: Saxes.SaxesParser, text: string): Promise<void> {
-  for (let start = 0; start < text.length; start += slice) {
+  for (let start = 0; start < text.length; start += sliceLength) {
     if (start > 0) await setImmediate()
-    parser.write(text.slice(start, start + slice))
+    parser.write(text.slice(start, start + sliceLength))
   }
 }
 
@@ -78,8 +78,8 @@ const sections = new Map([
 /** A character that XML does not allow (XML 1.0, section 2.2). */
 const disallowed = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
 
-/** The longest beginning of a comment or of a processing instruction that the parser reads. */
-const longestSection = 200
+/** The number of characters of a comment or of a processing instruction that the parser reads. */
+const maxSectionLength = 200
 
 /**
  * Takes the contents of CDATA sections, and most of long comments and processing instructions, out of a document, because the
@@ -108,9 +108,9 @@ function withoutSections(
     if (end === '-->' && `${content}-`.includes('--'))
       throw new BadRequest('The XML body is not well-formed: a comment contains --.')
     if (end === ']]>') cdata.push(content)
-    if (end === ']]>' || content.length > longestSection) {
+    if (end === ']]>' || content.length > maxSectionLength) {
       pieces.push(text.slice(start, marks.lastIndex))
-      if (end === '?>') pieces.push(content.slice(0, longestSection).toWellFormed())
+      if (end === '?>') pieces.push(content.slice(0, maxSectionLength).toWellFormed())
       start = position
     }
     marks.lastIndex = position + end.length
@@ -135,7 +135,7 @@ function withoutCarriageReturns(document: string): string {
   return bytes.toString('utf8', 0, length)
 }
 
-/** Makes the fields from what the parser finds. */
+/** Builds the fields of a document from the events of the parser. */
 class XmlReader {
   fields: Record<string, unknown> = {}
   private members = 0

@@ -16,10 +16,10 @@ interface Place {
 }
 
 /** The extensions of source files. Other files are not shown, because they may contain secrets. */
-const kinds = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.pug', '.yaml', '.yml', '.css'])
+const extensions = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.pug', '.yaml', '.yml', '.css'])
 
-/** The number of lines before and after the line of the error. */
-const around = 4
+/** The number of lines that are shown before and after the line of the error. */
+const linesAround = 4
 
 /**
  * Returns the lines of the application in which an error occurred: the error's own `file` and `line`, else the first line of
@@ -58,12 +58,12 @@ function placeOf(frame: string): Place[] {
 }
 
 function excerptOf({ file, line }: Place, folder: string): SourceExcerpt | undefined {
-  const found = find(file, folder)
+  const found = findFile(file, folder)
   if (!found) return undefined
   const all = readFileSync(found.path, 'utf8').split('\n')
   if (line < 1 || line > all.length) return undefined
-  const first = Math.max(1, line - around)
-  const lines = all.slice(first - 1, line + around).map((text, index) => {
+  const first = Math.max(1, line - linesAround)
+  const lines = all.slice(first - 1, line + linesAround).map((text, index) => {
     const number = first + index
     return { number, text: text.replace(/\r$/, ''), isMeant: number === line }
   })
@@ -71,14 +71,14 @@ function excerptOf({ file, line }: Place, folder: string): SourceExcerpt | undef
 }
 
 /** A file of the application, links resolved; undefined for any other. */
-function find(file: string, folder: string): { path: string; name: string } | undefined {
-  if (!kinds.has(extname(file))) return undefined
+function findFile(file: string, folder: string): { path: string; name: string } | undefined {
+  if (!extensions.has(extname(file))) return undefined
   try {
     const path = realpathSync(file)
     const name = relative(realpathSync(folder), path)
     const parts = name.split(sep)
     const isOwn = parts[0] !== '..' && !name.startsWith(sep) && !parts.includes('node_modules')
-    return isOwn && kinds.has(extname(path)) ? { path, name } : undefined
+    return isOwn && extensions.has(extname(path)) ? { path, name } : undefined
   } catch {
     // The file no longer exists, or is not readable.
     return undefined

@@ -60,8 +60,8 @@ function dateAsText(date: Date): string | null {
 }
 
 function dayAsText(day: number, date: Date): string {
-  const known = daysAsText.get(day)
-  if (known !== undefined) return known
+  const cached = daysAsText.get(day)
+  if (cached !== undefined) return cached
   const text = date.toISOString()
   const beginning = text.slice(0, text.indexOf('T') + 1)
   if (daysAsText.size === maxDays) daysAsText.clear()

@@ -79,9 +79,9 @@ export function valuesOf(list = ''): string[] {
 }
 
 function proxyCounter(option: TrustedProxies): CountProxies {
-  if (option === 'private') return nearNetworks(privateNetworks)
+  if (option === 'private') return proxiesInNetworks(privateNetworks)
   if (typeof option === 'object')
-    return nearNetworks(option.flatMap((one) => (one === 'private' ? privateNetworks : one)))
+    return proxiesInNetworks(option.flatMap((one) => (one === 'private' ? privateNetworks : one)))
   const proxies = Number(option)
   if (Number.isInteger(proxies) && proxies >= 0) return () => proxies
   throw new DeclarationError(
@@ -94,7 +94,7 @@ function proxyCounter(option: TrustedProxies): CountProxies {
  * Counts the proxies of a request by their addresses: the sender of the connection, and the addresses at the end of
  * `X-Forwarded-For`, until one is not in the networks. A connection without an address, such as a lost one, has no proxy.
  */
-function nearNetworks(networks: readonly string[]): CountProxies {
+function proxiesInNetworks(networks: readonly string[]): CountProxies {
   const isTrusted = memoize(matcherOf(networks), 1000)
 
   return function countProxies(request) {

@@ -8,7 +8,7 @@ import type { StaticFolder } from '../../routing/static-folder.js'
 /** The paths of static files with the digests of their contents, which browsers can cache forever. */
 export class Assets {
   /** The paths of names, if neither files nor hosts change them. */
-  private readonly fixed = new BoundedMap<string>(1000)
+  private readonly fixedPaths = new BoundedMap<string>(1000)
 
   /**
    * @param table has the folders of static files
@@ -21,10 +21,10 @@ export class Assets {
 
   /** Returns `/application-<digest>.css` for `application.css`, or `/application.css` if there is no such file. */
   pathOf(name: string, request: { readonly hostname: string }): string {
-    const known = this.fixed.get(name)
-    if (known !== undefined) return known
+    const cached = this.fixedPaths.get(name)
+    if (cached !== undefined) return cached
     const path = this.search(name, request)
-    if (this.isFixed && !this.table.hasFolderHosts) this.fixed.set(name, path)
+    if (this.isFixed && !this.table.hasFolderHosts) this.fixedPaths.set(name, path)
     return path
   }
 
@@ -49,8 +49,8 @@ const digests = new Map<string, { mtimeMs: number; size: number; digest: string 
 
 /** Returns the digest of a file's content: 16 hexadecimal digits. */
 export function digestOf(file: string, { mtimeMs, size }: Stats): string {
-  const known = digests.get(file)
-  if (known?.mtimeMs === mtimeMs && known.size === size) return known.digest
+  const cached = digests.get(file)
+  if (cached?.mtimeMs === mtimeMs && cached.size === size) return cached.digest
   const digest = createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16)
   digests.set(file, { mtimeMs, size, digest })
   return digest
