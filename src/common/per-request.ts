@@ -3,17 +3,18 @@ type Values = Record<number, unknown>
 
 const key = Symbol('resource-kit:values')
 
+/** The number of kinds of values. */
 let kinds = 0
 
 /**
  * A value for each request. All values of a request are in one member of its context: V8 stores an object with more than
- * about twenty members as a dictionary, which makes each access slow. With a WeakMap, to which each request adds a key, the
- * garbage collector has much to do.
+ * about twenty members as a dictionary, which makes each access slow. A WeakMap with a key for each request would be
+ * expensive to collect.
  */
 export class PerRequest<T> {
   private readonly kind = kinds++
 
-  /** Whether a request has one, be it undefined. */
+  /** Whether a request has a value, even if it is undefined. */
   has(ctx: object): boolean {
     const values = ownValues(ctx)
     return values !== undefined && Object.hasOwn(values, this.kind)

@@ -3,8 +3,8 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { currentEnvironment } from './environment.js'
 
-/** Where the application has called the framework. */
-export interface Site {
+/** The line of the application that has called the framework. */
+export interface CallSite {
   /** `src/actions/posts.ts:15` */
   place: string
   /** `PostsResource.list (src/actions/posts.ts:15:3)` */
@@ -17,11 +17,11 @@ export interface Site {
 const framework = join(import.meta.dirname, '..') + sep
 
 /** The stack of the call whose work is starting now. */
-let given: Error | undefined
+let current: Error | undefined
 
-/** Keeps the current stack, whose text is not made yet; undefined in production. */
-export function stackHere(): Error | undefined {
-  if (given || currentEnvironment() === 'production') return given
+/** Captures the current stack; undefined in production. Its text, which takes long, is made on first use. */
+export function captureStack(): Error | undefined {
+  if (current || currentEnvironment() === 'production') return current
   const { stackTraceLimit } = Error
   // The frames of TypeORM can be many.
   Error.stackTraceLimit = 60
@@ -30,18 +30,18 @@ export function stackHere(): Error | undefined {
   return stack
 }
 
-/** Starts work with the stack of its call, which ends at a queue. */
+/** Starts work that has waited in a queue, with the stack of the call that has queued it. */
 export function withStack<T>(stack: Error | undefined, work: () => T): T {
-  given = stack
+  current = stack
   try {
     return work()
   } finally {
-    given = undefined
+    current = undefined
   }
 }
 
 /** Finds the application's innermost line in a stack. */
-export function siteOf(stack: Error | undefined): Site | undefined {
+export function siteOf(stack: Error | undefined): CallSite | undefined {
   const frames = framesOf(stack)
   const frame = frames.find((it) => isOfApplication(pathOf(it.getFileName())))
   if (!frame) return undefined

@@ -44,7 +44,7 @@ export class Redis {
 
   /**
    * @param timeout milliseconds that Redis has to respond
-   * @param purpose what is kept in Redis, for messages: `session store`
+   * @param purpose what Redis is used for, for messages: `session store`
    */
   constructor(
     client: RedisClient,
@@ -60,7 +60,7 @@ export class Redis {
   async start(): Promise<void> {
     try {
       this.isOurs = this.connection.isClosed
-      if (this.isOurs) await this.inTime(this.connection.open())
+      if (this.isOurs) await this.withTimeout(this.connection.open())
       await this.send('PING')
     } catch (error) {
       if (this.isOurs) this.connection.giveUp()
@@ -70,26 +70,26 @@ export class Redis {
   }
 
   async stop(): Promise<void> {
-    if (this.isOurs) await this.inTime(this.connection.close()).catch(() => this.connection.giveUp())
+    if (this.isOurs) await this.withTimeout(this.connection.close()).catch(() => this.connection.giveUp())
     this.isOurs = false
   }
 
   /** @throws ServiceUnavailable (503) when Redis does not reply in time */
   async send(...command: [string, ...string[]]): Promise<unknown> {
     if (this.connection.isLost) throw new ServiceUnavailable(`The ${this.purpose} does not respond.`, 5)
-    return this.inTime(this.connection.send(command, AbortSignal.timeout(this.timeout)))
+    return this.withTimeout(this.connection.send(command, AbortSignal.timeout(this.timeout)))
   }
 
-  private async inTime<T>(work: Promise<T>): Promise<T> {
+  private async withTimeout<T>(work: Promise<T>): Promise<T> {
     const end = new AbortController()
-    const late = delay(this.timeout, undefined, { signal: end.signal, ref: false }).then(() => {
+    const timeout = delay(this.timeout, undefined, { signal: end.signal, ref: false }).then(() => {
       throw new ServiceUnavailable(`The ${this.purpose} did not respond within ${this.timeout} ms.`, 5)
     })
     try {
-      return await Promise.race([work, late])
+      return await Promise.race([work, timeout])
     } finally {
       end.abort()
-      late.catch(() => undefined)
+      timeout.catch(() => undefined)
       work.catch(() => undefined)
     }
   }

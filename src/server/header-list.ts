@@ -77,9 +77,9 @@ export class HeaderListResponse<
   override appendHeader(name: string, value: string | readonly string[]): this {
     if (this.headersSent) return super.appendHeader(name, value)
     const index = this.names.indexOf(validName(name))
-    const known = this.list[index * 2 + 1]
-    if (index < 0 || known === undefined) return this.setHeader(name, value)
-    return this.setHeader(String(this.list[index * 2]), [known, value].flat().map(String))
+    const previous = this.list[index * 2 + 1]
+    if (index < 0 || previous === undefined) return this.setHeader(name, value)
+    return this.setHeader(String(this.list[index * 2]), [previous, value].flat().map(String))
   }
 
   override getHeader(name: string): Value | undefined {

@@ -20,8 +20,8 @@ export async function listenOn(server: Server, port: number, host: string | unde
     server.listen({ port, ...(host && { host }) }, listening)
   })
   // A server that listens on a port has an AddressInfo; a text would be the path of a socket.
-  const { address, port: taken } = server.address() as AddressInfo
-  return httpAddress(address, taken)
+  const { address, port: ownPort } = server.address() as AddressInfo
+  return httpAddress(address, ownPort)
 }
 
 /**
@@ -31,8 +31,8 @@ export async function listenOn(server: Server, port: number, host: string | unde
 export async function stopListening(server: Server): Promise<void> {
   const end = performance.now() + maxWait
   let isQuiet = false
-  const disturb = (): void => void (isQuiet = false)
-  server.on('connection', disturb)
+  const onConnection = (): void => void (isQuiet = false)
+  server.on('connection', onConnection)
   while (!isQuiet && performance.now() < end) {
     await setImmediate()
     isQuiet = true
@@ -41,7 +41,7 @@ export async function stopListening(server: Server): Promise<void> {
     await setImmediate()
     if (performance.now() - began > maxLoopTime) isQuiet = false
   }
-  server.off('connection', disturb)
+  server.off('connection', onConnection)
   Server.prototype.close.call(server)
 }
 

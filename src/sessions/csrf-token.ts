@@ -6,42 +6,46 @@ import { markSecret } from '../http/private-responses.js'
 
 type Session = Record<string, unknown>
 
+/** The session's value with the secret. */
 const key = 'csrf'
+/** The bytes of a secret and of a mask. */
 const size = 32
 
 /** The secrets of sessions that are not saved. */
 const unsavedSecrets = new WeakMap<Session, Buffer>()
 
-/** The token of a request's page, once somebody has asked for it. */
-interface RequestToken {
+/** The token of a request's page. */
+interface PageToken {
+  /** Undefined until the page has its first form. */
   token: string | undefined
-  /** The session that it is of, and its secret. */
+  /** The session whose secret the token contains. */
   session?: Record<string, unknown>
+  /** The fingerprint of the secret. */
   secret?: unknown
 }
 
-const tokens = new PerRequest<RequestToken>()
+const tokens = new PerRequest<PageToken>()
 
-/** Lets the page of a request have a token. */
+/** Allows the page of a request to contain a token, as `csrf()` does. */
 export function allowToken(ctx: object): void {
   tokens.set(ctx, { token: undefined })
 }
 
-/** The token of a request's page: one for all of its forms. Undefined where nobody has allowed it. */
+/** Returns the token of a request's page, the same one for all its forms; undefined without `allowToken`. */
 export function tokenOfPage(ctx: Context): string | undefined {
-  const kept = tokens.get(ctx)
-  if (!kept) return undefined
+  const page = tokens.get(ctx)
+  if (!page) return undefined
   const { session } = ctx
   const isCurrent =
-    kept.token !== undefined && kept.session === session && kept.secret === secretFingerprint(session)
+    page.token !== undefined && page.session === session && page.secret === secretFingerprint(session)
   if (!isCurrent) {
-    // Nobody sees the page that HEAD asks for: no session begins with it.
-    kept.token = maskedToken(ctx.method === 'HEAD' ? { ...session } : session)
-    kept.session = session
-    kept.secret = secretFingerprint(session)
+    // A HEAD request does not return the page, so it begins no session.
+    page.token = maskSecret(ctx.method === 'HEAD' ? { ...session } : session)
+    page.session = session
+    page.secret = secretFingerprint(session)
     markSecret(ctx)
   }
-  return kept.token
+  return page.token
 }
 
 /** Whether a token belongs to this session. The comparison takes constant time. */
@@ -64,11 +68,11 @@ export function deleteSecret(session: Session): void {
   unsavedSecrets.delete(session)
 }
 
-/** The values that the framework keeps for visitors who have not signed in: the secret, and the page to return to. */
+/** The values in the sessions of visitors who have not signed in: the secret, and the page to return to after the sign-in. */
 const valuesOfVisitors = [key, 'return_to']
 
 /** Whether a session contains only what any visitor gets by requesting a page. It is small, and has no user. */
-export function isOfVisitor(session: Session): boolean {
+export function isAnonymous(session: Session): boolean {
   return Object.keys(session).every((name) => valuesOfVisitors.includes(name))
 }
 
@@ -76,8 +80,8 @@ export function isOfVisitor(session: Session): boolean {
  * Creates a token for a page: the session's secret with a new mask. Every token differs, so that the compressed size of a
  * page reveals nothing about the secret (the BREACH attack).
  */
-function maskedToken(session: Session): string {
-  const secret = secretOf(session) ?? newSecret(session)
+function maskSecret(session: Session): string {
+  const secret = secretOf(session) ?? createSecret(session)
   // The mask isn't secret, because the page contains it.
   const mask = pooledRandomBytes(size)
   return Buffer.concat([mask, xor(mask, secret)]).toString('base64url')
@@ -89,12 +93,12 @@ function secretFingerprint(session: Session): unknown {
 }
 
 function secretOf(session: Session): Buffer | undefined {
-  const kept = session[key]
-  const secret = typeof kept === 'string' ? Buffer.from(kept, 'base64url') : undefined
+  const saved = session[key]
+  const secret = typeof saved === 'string' ? Buffer.from(saved, 'base64url') : undefined
   return secret?.length === size ? secret : unsavedSecrets.get(session)
 }
 
-function newSecret(session: Session): Buffer {
+function createSecret(session: Session): Buffer {
   const secret = randomBytes(size)
   session[key] = secret.toString('base64url')
   return secret

@@ -58,7 +58,7 @@ export function sessionsTable(runner: QueryRunner, name = 'sessions'): Table {
   })
 }
 
-/** Milliseconds after which a use of a user's session is noted again. */
+/** Milliseconds after which the time of a session's last use is written again. */
 const useInterval = 60 * 60 * 1000
 
 /** A row of the table, as the driver returns it. */
@@ -96,13 +96,13 @@ class DatabaseSessions implements SessionStore {
       .from(this.table, 'session')
       .where('session.id = :id AND session.expires_at > :now', { id, now })
     const row = await this.rows.run(() => this.read(query))
-    // Notes that a session is used. A failure does not affect the request.
+    // A failure to write the time of the last use does not affect the request.
     if (row?.user_id && Number(row.used_at) <= now - useInterval)
       await this.rows.update(id, { used_at: now }).catch(() => undefined)
     return row && readSession(row.content)
   }
 
-  /** On a cluster, a session that another node has begun or ended holds at once. */
+  /** Reads a row. On a cluster, the query waits until this node has the writes of the others. */
   private async read(query: SelectQueryBuilder<ObjectLiteral>): Promise<Row | undefined> {
     const { isCluster, afterOthers = '' } = engineOf(this.database)
     if (!isCluster?.(this.database)) return query.getRawOne<Row>()

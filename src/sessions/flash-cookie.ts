@@ -9,17 +9,17 @@ import type { Signer } from './signer.js'
 
 interface FlashState {
   /** The messages in the request's cookie. */
-  found: Flash
+  received: Flash
   /** The messages for the next page. */
-  waiting: Flash
+  pending: Flash
 }
 
 const states = new PerRequest<FlashState>()
 
 /** The messages that a request has added for the next page. */
 export function addedFlash(ctx: object): Flash {
-  const { found = [], waiting = [] } = states.get(ctx) ?? {}
-  return waiting.filter((message) => !found.includes(message))
+  const { received = [], pending = [] } = states.get(ctx) ?? {}
+  return pending.filter((message) => !received.includes(message))
 }
 
 /**
@@ -38,22 +38,22 @@ export class FlashCookie {
 
   /** Adds a message for the next page. */
   add(ctx: Context, type: string, message: string): void {
-    const state = this.of(ctx)
-    state.waiting = addMessage(state.waiting, type, message)
+    const state = this.stateOf(ctx)
+    state.pending = addMessage(state.pending, type, message)
   }
 
   /** Returns the pending messages and removes them. */
   take(ctx: Context): Flash {
-    const state = this.of(ctx)
-    const { waiting } = state
+    const state = this.stateOf(ctx)
+    const { pending } = state
     // A HEAD request does not show the page.
-    if (ctx.method !== 'HEAD') state.waiting = []
-    return waiting
+    if (ctx.method !== 'HEAD') state.pending = []
+    return pending
   }
 
   /** Drops the pending messages, because the session has been ended. */
   clear(ctx: Context): void {
-    this.of(ctx).waiting = []
+    this.stateOf(ctx).pending = []
   }
 
   /** Restores the messages of the request's cookie, because the request failed. */
@@ -68,9 +68,9 @@ export class FlashCookie {
    */
   takeSnapshot(ctx: Context): () => void {
     const state = states.get(ctx)
-    const noted = state && { ...state }
+    const snapshot = state && { ...state }
     return () => {
-      if (noted) states.set(ctx, { ...noted })
+      if (snapshot) states.set(ctx, { ...snapshot })
       else states.delete(ctx)
     }
   }
@@ -78,24 +78,24 @@ export class FlashCookie {
   /** Sets the cookie after the request has been handled, if its messages have changed. */
   write(ctx: Context): void {
     const state = states.get(ctx)
-    if (!state || ctx.headerSent || JSON.stringify(state.found) === JSON.stringify(state.waiting)) return
-    const value = this.fitting(ctx, state.waiting)
+    if (!state || ctx.headerSent || JSON.stringify(state.received) === JSON.stringify(state.pending)) return
+    const value = this.encodeNewest(ctx, state.pending)
     // Without a value the cookie is deleted.
     cookiesOf(ctx).set(this.name, value, this.attributes)
   }
 
-  private of(ctx: Context): FlashState {
-    const known = states.get(ctx)
-    if (known) return known
+  private stateOf(ctx: Context): FlashState {
+    const existing = states.get(ctx)
+    if (existing) return existing
     markPrivate(ctx)
-    const found = readFlash(this.signer.decode(cookiesOf(ctx).get(this.name, { signed: false }) ?? ''))
-    const state = { found, waiting: found }
+    const received = readFlash(this.signer.decode(cookiesOf(ctx).get(this.name, { signed: false }) ?? ''))
+    const state = { received, pending: received }
     states.set(ctx, state)
     return state
   }
 
-  /** Encodes the messages as the value of a cookie. The oldest ones are dropped if the cookie would be too large. */
-  private fitting(ctx: Context, flash: Flash): string | null {
+  /** Encodes as many of the newest messages as fit into the cookie; null if there is none. */
+  private encodeNewest(ctx: Context, flash: Flash): string | null {
     for (let left = flash; left.length > 0; left = left.slice(1)) {
       const value = this.encode(JSON.stringify(left))
       if (!isTooLarge(this.name, value)) return value

@@ -18,15 +18,15 @@ const maxCharacters = 500
 
 /** Adds a message. The newest five are kept, each truncated to 500 characters. */
 export function addMessage(flash: Flash, type: string, message: string): Flash {
-  return [...flash, { type, message: shortened(message) }].slice(-maxMessages)
+  return [...flash, { type, message: shorten(message) }].slice(-maxMessages)
 }
 
-/** The messages in a value that was kept as JSON. Any other value has none. */
-export function readFlash(kept: unknown): Flash {
-  return Array.isArray(kept) ? kept.filter(isFlashMessage) : []
+/** Returns the messages in the value of a cookie. Any other value has none. */
+export function readFlash(value: unknown): Flash {
+  return Array.isArray(value) ? value.filter(isFlashMessage) : []
 }
 
-function shortened(message: string): string {
+function shorten(message: string): string {
   if (message.length <= maxCharacters) return message
   // A character must not be split into its surrogates.
   return `${message.slice(0, maxCharacters - 1).replace(/[\uD800-\uDBFF]$/, '')}…`

@@ -48,7 +48,7 @@ export function sessionSecrets(
  * @throws DeclarationError when the file cannot be written, or holds a short secret
  */
 function checkoutSecret(): string {
-  const secret = (read() ?? write()).trim()
+  const secret = (readSecretFile() ?? writeSecretFile()).trim()
   if (secret.length >= minSecretLength) return secret
   throw new DeclarationError(
     `${file} has ${secret.length} characters, and a secret needs ${minSecretLength} or more. ` +
@@ -56,31 +56,31 @@ function checkoutSecret(): string {
   )
 }
 
-function read(): string | undefined {
+function readSecretFile(): string | undefined {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return undefined
-    throw notKept(error)
+    throw cannotSave(error)
   }
 }
 
-/** Processes that start together agree on one secret: a link to a whole file is made once. */
-function write(): string {
+/** Writes the file. Of several processes that start together, the first one to link its draft decides. */
+function writeSecretFile(): string {
   const draft = `${file}.${process.pid}`
   try {
     mkdirSync(dirname(file), { recursive: true })
     writeFileSync(draft, `${randomBytes(48).toString('base64url')}\n`, { mode: 0o600 })
     linkSync(draft, file)
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw notKept(error)
+    if (codeOf(error) !== 'EEXIST') throw cannotSave(error)
   } finally {
     rmSync(draft, { force: true })
   }
   return readFileSync(file, 'utf8')
 }
 
-function notKept(error: unknown): DeclarationError {
+function cannotSave(error: unknown): DeclarationError {
   return new DeclarationError(
     `The secret of sessions cannot be kept in ${file} (${codeOf(error)}). Make the folder writable, or set SESSION_SECRET.`,
   )

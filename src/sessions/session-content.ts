@@ -25,7 +25,7 @@ export interface KoaProperty {
  */
 export class RequestSession {
   /** The initial content as JSON; undefined if there was none. */
-  private readonly found: string | undefined
+  private readonly initial: string | undefined
   /** The content, and the session of koa-session that has it. */
   private current: { content: SessionContent; of: KoaSession | null } | undefined
   private isRenewed = false
@@ -36,8 +36,8 @@ export class RequestSession {
     private readonly koaSession: KoaProperty,
   ) {
     markPrivate(ctx)
-    const initial = this.session?.content
-    this.found = initial === undefined ? undefined : JSON.stringify(initial)
+    const content = this.session?.content
+    this.initial = content === undefined ? undefined : JSON.stringify(content)
     const secret = secretOfUnknown(ctx)
     if (secret) setUnsavedSecret(this.content, secret)
   }
@@ -46,7 +46,7 @@ export class RequestSession {
   get content(): SessionContent {
     const { session } = this
     if (this.current?.of === session) return this.current.content
-    const content = bare(session?.content)
+    const content = withoutPrototype(session?.content)
     if (session) session.content = content
     this.current = { content, of: session }
     return content
@@ -61,7 +61,7 @@ export class RequestSession {
     if (value === null) this.isEnded = true
     // A new session begins after the end, and the id of the ended one is not used again.
     else if (this.session === null) this.isRenewed = true
-    this.session = value && { content: bare(value) }
+    this.session = value && { content: withoutPrototype(value) }
   }
 
   /** Gives the session a new id and a new secret of forms. */
@@ -76,7 +76,7 @@ export class RequestSession {
    */
   undo(): void {
     const initial = this.initialContent()
-    const content = bare({ ...this.content, ...initial })
+    const content = withoutPrototype({ ...this.content, ...initial })
     this.isRenewed = false
     this.session = this.isEnded ? null : initial ? { content: initial } : {}
     this.current = { content, of: this.session }
@@ -89,8 +89,8 @@ export class RequestSession {
    */
   takeSnapshot(): () => void {
     const { isRenewed, isEnded } = this
-    const noted = JSON.stringify(this.content)
-    return () => this.restore(JSON.parse(noted), isRenewed, isEnded)
+    const content = JSON.stringify(this.content)
+    return () => this.restore(JSON.parse(content), isRenewed, isEnded)
   }
 
   /** Restores the session as it was before the request used it. */
@@ -98,9 +98,9 @@ export class RequestSession {
     this.restore(this.initialContent(), false, false)
   }
 
-  /** Whether a session that is saved would differ from the one that was found. */
+  /** Whether the content differs from the initial one. */
   get isChanged(): boolean {
-    return JSON.stringify(this.content) !== this.found
+    return JSON.stringify(this.content) !== this.initial
   }
 
   /** Prepares the session for saving after the request: an empty one is removed, a renewed one gets a new id. */
@@ -121,7 +121,7 @@ export class RequestSession {
   }
 
   private initialContent(): SessionContent | undefined {
-    return this.found === undefined ? undefined : JSON.parse(this.found)
+    return this.initial === undefined ? undefined : JSON.parse(this.initial)
   }
 
   private get session(): KoaSession | null {
@@ -134,7 +134,7 @@ export class RequestSession {
 }
 
 /** Copies an object without its prototype, so that `__proto__` is an ordinary key. */
-function bare(value: unknown): SessionContent {
+function withoutPrototype(value: unknown): SessionContent {
   const content: SessionContent = Object.create(null)
   return typeof value === 'object' && value !== null ? Object.assign(content, value) : content
 }

@@ -21,7 +21,7 @@ export function cookieCodec(name: string, signer: Signer) {
     /** Decodes a value. Returns undefined if it has no valid signature or cannot be read. */
     decode(text: string): unknown {
       try {
-        return expiring(signer.decode(text))
+        return savedContent(signer.decode(text))
       } catch {
         return undefined
       }
@@ -39,7 +39,7 @@ function cookieSize(name: string, value: string): number {
 }
 
 /** The content of a saved session. Its lifetime depends on the current settings. */
-export function expiring(data: unknown): { content: unknown; _expire: unknown } | undefined {
+export function savedContent(data: unknown): { content: unknown; _expire: unknown } | undefined {
   if (typeof data !== 'object' || data === null) return undefined
   return { content: Reflect.get(data, 'content'), _expire: Reflect.get(data, '_expire') }
 }

@@ -4,8 +4,8 @@ import { QueryFailedError } from 'typeorm'
 import { cookiesOf } from '../common/cookies.js'
 import { explainDatabaseError } from '../data/database-errors.js'
 import { PendingMigrations, ServiceUnavailable } from '../errors.js'
-import { isOfVisitor } from './csrf-token.js'
-import { expiring } from './session-cookie.js'
+import { isAnonymous } from './csrf-token.js'
+import { savedContent } from './session-cookie.js'
 import { PerRequest } from '../common/per-request.js'
 import type { Signer } from './signer.js'
 
@@ -73,8 +73,8 @@ export function readSession(text: string): SessionData | undefined {
 
 /** The session of a request in the store. */
 interface StoredSession {
-  /** Its id in koa-session, and its id in the store. */
-  known?: { key: string; id: string } | undefined
+  /** Its key in koa-session, and its id in the store; undefined if the store does not contain it. */
+  stored?: { key: string; id: string } | undefined
   /** The hash under which it was in the store when the request began. */
   storedId?: string
   /** The correctly signed id of the request, if it is not in the store. */
@@ -127,58 +127,58 @@ export function requestStore(store: SessionStore): NonNullable<CreateSessionOpti
   return {
     async get(key, _maxAge, { ctx }): Promise<SessionData | undefined> {
       if (key.startsWith(contentPrefix)) return decodeContent(key)
-      const storedId = hashed(key)
-      const data = await reach(() => store.get(storedId))
-      storedSessions.set(ctx, data ? { known: { key, id: key }, storedId } : { unknownId: key })
-      return expiring(data)
+      const storedId = hashId(key)
+      const data = await callStore(() => store.get(storedId))
+      storedSessions.set(ctx, data ? { stored: { key, id: key }, storedId } : { unknownId: key })
+      return savedContent(data)
     },
 
     async set(key, data: SessionData, maxAge, { ctx }) {
       const session = storedSessions.get(ctx) ?? {}
       storedSessions.set(ctx, session)
-      const known = session.known?.key === key ? session.known : undefined
-      if (!known && isOfVisitor(Object(data['content']))) {
+      const stored = session.stored?.key === key ? session.stored : undefined
+      if (!stored && isAnonymous(Object(data['content']))) {
         session.cookie = encodeContent(data)
         return
       }
-      const id = known?.id ?? (key.startsWith(contentPrefix) ? randomId() : key)
-      const isSaved = await reach(() => store.set(hashed(id), data, { maxAge, isNew: !known }))
-      if (isSaved) session.known = { key, id }
+      const id = stored?.id ?? (key.startsWith(contentPrefix) ? randomId() : key)
+      const isSaved = await callStore(() => store.set(hashId(id), data, { maxAge, isNew: !stored }))
+      if (isSaved) session.stored = { key, id }
       session.cookie = isSaved ? id : undefined
     },
 
     async destroy(key, { ctx }) {
       const session = storedSessions.get(ctx)
-      if (session?.known?.key !== key) return
-      const { id } = session.known
-      session.known = undefined
-      await reach(() => store.destroy(hashed(id)))
+      if (session?.stored?.key !== key) return
+      const { id } = session.stored
+      session.stored = undefined
+      await callStore(() => store.destroy(hashId(id)))
     },
   }
 }
 
 /** Encodes a session as the value of a cookie. */
 function encodeContent(data: SessionData): string {
-  return contentPrefix + Buffer.from(JSON.stringify(expiring(data))).toString('base64url')
+  return contentPrefix + Buffer.from(JSON.stringify(savedContent(data))).toString('base64url')
 }
 
 /** Decodes such a value. It has been verified, and only we create it. */
 function decodeContent(value: string): SessionData | undefined {
-  return expiring(JSON.parse(Buffer.from(value.slice(contentPrefix.length), 'base64url').toString()))
+  return savedContent(JSON.parse(Buffer.from(value.slice(contentPrefix.length), 'base64url').toString()))
 }
 
-function hashed(id: string): string {
+function hashId(id: string): string {
   return createHash('sha256').update(id).digest('base64url')
 }
 
-/** A store that does not respond causes a 503. A mistake in our own code stays as it is. */
-async function reach<T>(work: () => Promise<T>): Promise<T> {
+/** Calls a store. An error that says no more than that the store has failed becomes a 503. */
+async function callStore<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     const explained = explainDatabaseError(error)
-    const clear = [ServiceUnavailable, QueryFailedError, PendingMigrations]
-    if (clear.some((known) => explained instanceof known)) throw explained
+    const clearErrors = [ServiceUnavailable, QueryFailedError, PendingMigrations]
+    if (clearErrors.some((type) => explained instanceof type)) throw explained
     throw new ServiceUnavailable('The session store does not respond.', 5, { cause: error })
   }
 }

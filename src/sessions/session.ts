@@ -54,21 +54,21 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   // Browsers accept a cookie of this name only from the host itself, over HTTPS.
   const name = secure ? `__Host-${options.name}` : options.name
   const signer = new Signer(name, secrets)
-  const common = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false }
-  const cookie = { ...common, maxAge }
-  const whole = cookieCodec(name, signer)
+  const attributes = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false }
+  const cookie = { ...attributes, maxAge }
+  const codec = cookieCodec(name, signer)
   const storage = store
     ? { store: requestStore(store), externalKey: idCookie(name, signer, cookie), genid: randomId }
-    : whole
+    : codec
   koa.keys = secrets
   const loaded: { default: typeof createSession } = require('koa-session')
-  const keep = loaded.default({ key: name, ...cookie, renew: true, ...storage }, koa)
+  const saveSession = loaded.default({ key: name, ...cookie, renew: true, ...storage }, koa)
   // koa-session defines its property without types.
   const koaSession = Object.getOwnPropertyDescriptor(koa.context, 'session') as KoaProperty
-  const flash = new FlashCookie(`${name}_flash`, new Signer(`${name}_flash`, secrets), common)
-  const members = sessionMembers({ cookie: name, flash, of })
+  const flash = new FlashCookie(`${name}_flash`, new Signer(`${name}_flash`, secrets), attributes)
+  const members = sessionMembers({ cookie: name, flash, of: sessionOf })
   Object.defineProperties(koa.context, Object.getOwnPropertyDescriptors(members))
-  const encode = store ? JSON.stringify : whole.encode
+  const encode = store ? JSON.stringify : codec.encode
 
   return async function session(ctx, next) {
     // The cookie is also set if a proxy does not report that the browser uses HTTPS; it is then marked as Secure.
@@ -79,20 +79,20 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
       return () => (restore ? restore() : requestSessions.get(ctx)?.reset())
     })
     restoreOnRetry(ctx, () => flash.takeSnapshot(ctx))
-    await (store ? keep(ctx, () => handle(ctx, next)) : handleInCookie(ctx, next))
+    await (store ? saveSession(ctx, () => handle(ctx, next)) : handleInCookie(ctx, next))
     // After the session has been saved, so that a request that failed does not report success.
     flash.write(ctx)
   }
 
-  function of(ctx: Context): RequestSession {
-    const known = requestSessions.get(ctx)
-    if (known) return known
+  function sessionOf(ctx: Context): RequestSession {
+    const existing = requestSessions.get(ctx)
+    if (existing) return existing
     const session = new RequestSession(ctx, koaSession)
     requestSessions.set(ctx, session)
     return session
   }
 
-  /** Checks that a session can be saved, in the form in which koa-session keeps it. An unchanged one was saved before. */
+  /** Checks that a session can be saved, in the form in which koa-session writes it. An unchanged session has been saved before. */
   function check(session: RequestSession | undefined): void {
     if (!session?.isChanged) return
     encode({ content: session.content, _expire: Date.now() + maxAge, _maxAge: maxAge })
@@ -116,7 +116,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
     try {
       await handle(ctx, next)
     } finally {
-      if (requestSessions.has(ctx)) await keep(ctx, () => Promise.resolve())
+      if (requestSessions.has(ctx)) await saveSession(ctx, () => Promise.resolve())
     }
   }
 

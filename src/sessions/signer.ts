@@ -7,8 +7,8 @@ export const minSecretLength = 32
 /** Signs the values of one cookie, so that nobody else can write or change them (HMAC with SHA-256). */
 export class Signer {
   private readonly keys: KeyObject[]
-  /** Verified texts, because a browser sends the same one with each request. */
-  private readonly verified = new BoundedMap<string>(maxVerified)
+  /** The values of verified texts, because a browser sends the same text with each request. */
+  private readonly verifiedTexts = new BoundedMap<string>(maxVerified)
 
   /**
    * @param name the cookie's name, which is part of the signature: a value is valid for this cookie only
@@ -28,12 +28,12 @@ export class Signer {
 
   /** Returns the value of a signed text, or undefined if none of the secrets signed it. */
   verify(signed: string): string | undefined {
-    const known = this.verified.get(signed)
-    if (known !== undefined) return known
+    const cached = this.verifiedTexts.get(signed)
+    if (cached !== undefined) return cached
     const [value = '', signature = '', ...rest] = signed.split('.')
     if (value === '' || rest.length > 0) return undefined
     if (!this.keys.some((key) => isEqual(signature, this.signature(value, key)))) return undefined
-    this.verified.set(signed, value)
+    this.verifiedTexts.set(signed, value)
     return value
   }
 
@@ -42,7 +42,7 @@ export class Signer {
     return this.sign(Buffer.from(JSON.stringify(value)).toString('base64url'))
   }
 
-  /** Returns such a value; undefined if none of the secrets signed it. */
+  /** Returns the value of a text of `encode`; undefined if none of the secrets signed it. */
   decode(signed: string): unknown {
     const value = this.verify(signed)
     return value === undefined ? undefined : JSON.parse(Buffer.from(value, 'base64url').toString())

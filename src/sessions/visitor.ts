@@ -3,14 +3,14 @@ import type { Context } from '../context.js'
 import { storedSessionId } from './session-store.js'
 
 /**
- * Returns what distinguishes the visitor of a request from others for as long as possible: the session, else `Authorization`, else
- * the address. It does not use the session, and nobody may trust it.
+ * Returns a text that is the same for all requests of a visitor, where possible: of the session, else `Authorization`, else the
+ * address. It does not begin a session. Don't trust it, because a visitor can forge the session of a cookie.
  */
 export function visitorOf(ctx: Context): string {
   return storedSessionId(ctx) ?? visitorInCookie(ctx) ?? ctx.req.headers.authorization ?? ctx.ip
 }
 
-/** A session in a cookie has no id. Its other values change. */
+/** The user or the secret in the session of a cookie, which has no id, and whose other values change. */
 function visitorInCookie(ctx: Context): string | undefined {
   const cookie = ctx.sessionCookie && cookiesOf(ctx).get(ctx.sessionCookie, { signed: false })
   if (!cookie) return undefined

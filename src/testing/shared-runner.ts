@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
 import { channels } from '../common/channels.js'
-import { stackHere, withStack } from '../common/place.js'
+import { captureStack, withStack } from '../common/place.js'
 import { engineOf } from '../data/engines/engines.js'
 import { rejectOwnWait } from '../data/engines/own-waits.js'
 import type { Release, Semaphore } from '../data/engines/semaphore.js'
@@ -37,7 +37,7 @@ export class SharedRunner {
     const members: Partial<Record<PropertyKey, unknown>> = {
       getReplicationMode: () => mode,
       query: (...args: Parameters<QueryRunner['query']>) => {
-        const stack = channels.query.hasSubscribers ? stackHere() : undefined
+        const stack = channels.query.hasSubscribers ? captureStack() : undefined
         return user.query(() => withStack(stack, () => this.runner.query(...args)))
       },
       connect: () => this.runner.connect(),

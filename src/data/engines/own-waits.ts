@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { QueryRunner } from 'typeorm'
-import { siteOf, stackHere } from '../../common/place.js'
+import { captureStack, siteOf } from '../../common/place.js'
 import { WaitsForItself } from '../../errors.js'
 
 /** The transaction of a request. */
@@ -35,7 +35,7 @@ export function watchWaits<T>(transaction: Transaction, work: () => T): T {
 /** Notes where a transaction is about to begin, if its request is watched. */
 export function noteBeginning(transaction: Transaction): void {
   if (!transaction.isUsed && requests.getStore()?.transaction === transaction)
-    transaction.begunAt = stackHere()
+    transaction.begunAt = captureStack()
 }
 
 /** Calls work of a middleware that uses another connection than the transaction of its request. */
@@ -59,7 +59,7 @@ export function calledBy<T>(name: string, transaction: Transaction | undefined, 
 export function rejectOwnWait(isHeldBy: (runner: QueryRunner) => unknown): void {
   const caller = calling ?? requests.getStore()
   if (!caller || !isHeldBy(caller.transaction.runner)) return
-  const waiting = caller.name ?? siteOf(stackHere())?.caller ?? 'A query of the database'
+  const waiting = caller.name ?? siteOf(captureStack())?.caller ?? 'A query of the database'
   const holding = siteOf(caller.transaction.begunAt)?.caller ?? 'an earlier query of ctx.tx'
   throw new WaitsForItself(waiting, holding)
 }

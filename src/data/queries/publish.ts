@@ -1,6 +1,6 @@
 import { QueryFailedError, type QueryResult, type QueryRunner } from 'typeorm'
 import { channels, className, type QueryMessage } from '../../common/channels.js'
-import { siteOf, stackHere, type Site } from '../../common/place.js'
+import { captureStack, siteOf, type CallSite } from '../../common/place.js'
 import { TransactionConflict } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
 import { MariadbRunner } from '../engines/mysql-driver.js'
@@ -18,7 +18,7 @@ const CURSOR = /^(DECLARE|FETCH \d+ FROM) kit_rows_/
 /** The message about a statement, with members that only the framework reads. */
 export interface StatementMessage extends QueryMessage {
   readonly isQuery: boolean
-  readonly site: Site | undefined
+  readonly site: CallSite | undefined
 }
 
 /** The method of TypeORM's query runners that runs a statement. */
@@ -47,7 +47,7 @@ for (const { prototype } of [PooledSqliteQueryRunner, PostgresRunner, MariadbRun
 /** Notes where and when a statement begins. Returns the function that publishes its end; undefined if nobody listens. */
 export function beginStatement({ dataSource }: QueryRunner, text: string) {
   if (!channels.query.hasSubscribers || CURSOR.test(text)) return undefined
-  const [stack, start, engine] = [stackHere(), performance.now(), engineOf(dataSource).name]
+  const [stack, start, engine] = [captureStack(), performance.now(), engineOf(dataSource).name]
   return (rows?: number, failure?: unknown, ms = performance.now() - start): void => {
     const sql = maskedSql(text, engine)
     const message: StatementMessage = {
