@@ -54,7 +54,7 @@ export function migrationActions(
       migrationClass: className,
       table,
       ...tableLocals(table, attributes, indexed),
-      ...columnSteps(attributes, table),
+      ...columnLocals(attributes, table),
     },
   )
 }
@@ -106,10 +106,15 @@ function meaningOf(name: string): { kind: 'create' | 'add' | 'remove' | 'empty';
   return removed ? { kind: 'remove', table: tableOf(removed) } : { kind: 'empty', table: '' }
 }
 
-/** The statements that add columns to a table, and those that remove them, in the opposite order. */
-function columnSteps(attributes: readonly Attribute[], table: string) {
+/** The columns that a migration adds or removes, and the classes of TypeORM that it uses. */
+function columnLocals(attributes: readonly Attribute[], table: string) {
   const columns = attributes.filter(({ isList }) => !isList)
-  const steps = columns.flatMap((attribute) => stepsOf(attribute, table))
+  const changed = columns.map((attribute) => ({
+    ...attribute,
+    variable: camelize(`${attribute.name}_column`, true),
+    // MariaDB keeps an index that a foreign key needs, so an index is created before the key and dropped after it.
+    index: attribute.isIndexed && indexName(table, attribute.name),
+  }))
   const classes = [
     columns.length < attributes.length && 'Table',
     columns.length > 0 && 'TableColumn',
@@ -118,42 +123,5 @@ function columnSteps(attributes: readonly Attribute[], table: string) {
     'type MigrationInterface',
     'type QueryRunner',
   ]
-  return {
-    classes: classes.filter(Boolean).join(', '),
-    adding: steps.map(([add]) => add),
-    removing: steps.toReversed().map(([, remove]) => remove),
-  }
-}
-
-function stepsOf({ name, addition, reference, isIndexed }: Attribute, table: string) {
-  const variable = camelize(`${name}_column`, true)
-  const steps: [add: string, remove: string][] = [
-    [
-      `const ${variable} = ${addition}\n    await runner.addColumn('${table}', new TableColumn(${variable}))`,
-      `await runner.dropColumn('${table}', '${name}')`,
-    ],
-  ]
-  // The index comes before the key, and so is dropped after it: MariaDB keeps an index that a key needs.
-  if (isIndexed) {
-    const index = indexName(table, name)
-    steps.push([
-      `await runner.createIndex('${table}', new TableIndex({ name: '${index}', columnNames: ['${name}'] }))`,
-      `await runner.dropIndex('${table}', '${index}')`,
-    ])
-  }
-  if (reference) {
-    const key = `${table}_${name}_key`
-    const options = [
-      `name: '${key}'`,
-      `columnNames: ['${name}']`,
-      `referencedTableName: '${reference.model.plural}'`,
-      "referencedColumnNames: ['id']",
-    ]
-    const members = options.map((option) => `        ${option},`).join('\n')
-    steps.push([
-      `await runner.createForeignKey(\n      '${table}',\n      new TableForeignKey({\n${members}\n      }),\n    )`,
-      `await runner.dropForeignKey('${table}', '${key}')`,
-    ])
-  }
-  return steps
+  return { changed, classes: classes.filter(Boolean).join(', ') }
 }
