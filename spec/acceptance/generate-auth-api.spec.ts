@@ -40,7 +40,7 @@ describe('kit generate auth --api', () => {
         generateAuth('member')
         const post = { attributes: ['title'], owner: 'member' }
         generate(application.folder, resourceActions(application.folder, 'post', post))
-        const administration = { attributes: ['email'], useModel: 'member', fullSpec: true }
+        const administration = { attributes: ['email'], useModel: 'member', spec: 'full' } as const
         generate(application.folder, resourceActions(application.folder, 'admin/member', administration))
         expect(await application.unformatted()).to.deep.equal([])
         expect(application.compile()).to.deep.equal({ status: 0, output: '' })

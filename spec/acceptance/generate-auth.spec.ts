@@ -202,7 +202,7 @@ describe('kit generate auth', () => {
     const { folder } = application
     generate(folder, authActions(folder, 'member', all))
     generate(folder, resourceActions(folder, 'post', { attributes: ['title'], owner: 'member' }))
-    const parent = { attributes: ['text'], parent: 'post', fullSpec: true }
+    const parent = { attributes: ['text'], parent: 'post', spec: 'full' } as const
     generate(folder, resourceActions(folder, 'comment', parent))
     generate(folder, resourceActions(folder, 'admin/member', administration))
     expect(await application.unformatted()).to.deep.equal([])
@@ -224,10 +224,10 @@ describe('kit generate auth', () => {
 const administration = {
   attributes: ['email'],
   useModel: 'member',
-  fullSpec: true,
+  spec: 'full',
   filter: 'email',
   search: 'email',
-}
+} as const
 
 /** A further spec of the generated application: limits across networks, and the work for known and unknown addresses. */
 const contract = `

@@ -125,7 +125,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
         Object.assign(app.environment, { DATABASE_URL, TEST_DATABASE_URL })
       }
       const resource = (name: string, attributes: string[], options: ResourceArguments = {}) =>
-        generate(app.folder, resourceActions(app.folder, name, { attributes, fullSpec: true, ...options }))
+        generate(app.folder, resourceActions(app.folder, name, { attributes, spec: 'full', ...options }))
       const migration = (name: string, ...attributes: string[]) =>
         generate(app.folder, migrationActions(app.folder, name, attributes))
       /** Completes a migration that was generated without attributes. */
@@ -140,16 +140,16 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('editor', ['nickname:nulls.String'])
       const filter = QUERIED.join(',')
       const sort = ['-created_at', ...QUERIED].join(',')
-      resource('thing', everything, { routes: ROUTES, filter, sort, search: 'a_string,maybe_text' })
+      resource('thing', everything, { route: ROUTES, filter, sort, search: 'a_string,maybe_text' })
       resource('admin/blog_widget', some)
       resource('part', some, {
         parent: 'admin/blog_widget',
         filter: 'code,maybe_int,state,author_id,editor_id',
         sort: 'code,maybe_int',
       })
-      resource('news', ['title'], { routes: ROUTES })
+      resource('news', ['title'], { route: ROUTES })
       resource('admin/comment', ['body:text', 'author:references'], { parent: 'news' })
-      resource('reply', ['text', 'author:references'], { parent: 'admin/comment', routes: ROUTES })
+      resource('reply', ['text', 'author:references'], { parent: 'admin/comment', route: ROUTES })
       resource('vote', ['stars:int', 'author:references'], { parent: 'reply' })
       resource('reader', [], { parent: 'author' })
       resource('category', ['name', 'category:nulls.References'], { filter: 'category', search: 'name' })
@@ -157,16 +157,16 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('admin/author', ['name'], { useModel: 'author' })
       // As if the `verified` column had been added after its handlers were generated.
       resource('writer', ['name'], { useModel: 'author' })
-      resource('profile', some, { singular: true, routes: ['publish:post', 'preview:get'] })
+      resource('profile', some, { singular: true, route: ['publish:post', 'preview:get'] })
       resource('settings', ['theme:enum:dark,light', 'beta:bool'], { singular: true })
       resource('page', ['title'])
       resource('api/v1/page', ['title'], { useModel: 'page', api: true })
-      resource('api/v1/note', some, { api: true, routes: ROUTES })
+      resource('api/v1/note', some, { api: true, route: ROUTES })
       resource('api/v1/setup', ['name'], { api: true, singular: true })
       resource('api/v1/line', ['text'], { api: true, parent: 'api/v1/note' })
       resource('answer', ['item', 'author:references'], { parent: 'page' })
       resource('item', ['name', 'answer:references', 'page:references'])
-      resource('menu', UNIQUE, { sort: '-tax', uniques: ['a_bool,state'] })
+      resource('menu', UNIQUE, { sort: '-tax', unique: ['a_bool,state'] })
       resource('badge', ['level:enum:gold:unique', 'rank:int'], { sort: '-rank' })
       resource('table', ['map:int', 'record:json', 'path', 'ctx', 'errors:nulls.Text'])
       resource('admin/organization_membership', ['name'])

@@ -25,38 +25,38 @@ const RESOURCES: [name: string, attributes: string[], options?: ResourceArgument
     ],
     {
       ...own,
-      routes: ['publish:post', 'import:post:collection', 'preview:get', 'archive:delete'],
+      route: ['publish:post', 'import:post:collection', 'preview:get', 'archive:delete'],
       filter: 'title,main_label',
       sort: '-created_at,title',
       search: 'title',
-      uniques: ['user_id,title'],
+      unique: ['user_id,title'],
     },
   ],
   [
     'comment',
     ['text'],
-    { ...own, parent: 'post', routes: ['hide:post', 'sweep:post:collection'], filter: 'text' },
+    { ...own, parent: 'post', route: ['hide:post', 'sweep:post:collection'], filter: 'text' },
   ],
   ['reaction', ['kind', 'label:references'], { ...own, parent: 'comment' }],
   ['vote', ['stars:int'], { parent: 'comment' }],
   [
     'note',
     ['text', 'label:references'],
-    { parent: 'post', routes: ['pin:put', 'sort:post:collection'], sort: 'text' },
+    { parent: 'post', route: ['pin:put', 'sort:post:collection'], sort: 'text' },
   ],
-  ['reply', ['text'], { parent: 'note', routes: ['hide:post'] }],
+  ['reply', ['text'], { parent: 'note', route: ['hide:post'] }],
   ['topic', ['name', 'labels:many']],
   ['answer', ['text'], { ...own, parent: 'topic', sort: 'text' }],
-  ['profile', ['nickname', 'labels:many'], { ...own, singular: true, routes: ['verify:post'] }],
+  ['profile', ['nickname', 'labels:many'], { ...own, singular: true, route: ['verify:post'] }],
   ['preferences', ['theme:enum:dark,light'], { ...own, singular: true }],
   [
     'api/v1/task',
     ['title', 'label:references'],
-    { ...own, api: true, routes: ['finish:post', 'clear:post:collection'] },
+    { ...own, api: true, route: ['finish:post', 'clear:post:collection'] },
   ],
   // The policy of a model applies wherever its handlers are.
   ['checklist', ['name', 'tasks:many']],
-  ['api/v1/step', ['text'], { api: true, parent: 'api/v1/task', routes: ['skip:post'] }],
+  ['api/v1/step', ['text'], { api: true, parent: 'api/v1/task', route: ['skip:post'] }],
   ['api/v1/remark', ['text'], { ...own, api: true, parent: 'api/v1/task' }],
   ['api/v1/setup', ['name'], { ...own, api: true, singular: true }],
 ]
@@ -82,7 +82,7 @@ describe('Generated resources that users own', () => {
     generate(app.folder, authActions(app.folder, 'user', { api: engine !== 'sqlite' }))
     accounts = app.tree()
     for (const [name, attributes, options] of resources)
-      generate(app.folder, resourceActions(app.folder, name, { attributes, fullSpec: true, ...options }))
+      generate(app.folder, resourceActions(app.folder, name, { attributes, spec: 'full', ...options }))
   })
 
   after(() => app.remove())
@@ -143,7 +143,7 @@ describe('Generated resources that users own', () => {
     expect(messageOf({ owner: 'team' })).to.include('Use --owner user.')
     expect(messageOf({ ...own, useModel: 'team' })).to.include('without --use-model and --skip-model')
     expect(messageOf({ ...own, attributes: ['user:references'] })).to.include('user_id')
-    expect(messageOf({ ...own, routes: ['scope:post'] })).to.include('reserved in a policy')
+    expect(messageOf({ ...own, route: ['scope:post'] })).to.include('reserved in a policy')
     expect(messageOf({ ...own, singular: true, parent: 'team' })).to.include('no --parent')
     generate(application.folder, resourceActions(application.folder, 'user', { useModel: 'user' }))
     expect(messageOf({ ...own, parent: 'user' })).to.include('both add the column user_id')
@@ -160,10 +160,10 @@ describeOnce('Generated resources of an API that users own', () => {
     generate(app.folder, authActions(app.folder, 'user'))
     for (const [name, attributes, options] of RESOURCES) {
       if (!inApi.includes(name)) continue
-      generate(app.folder, resourceActions(app.folder, name, { attributes, fullSpec: true, ...options }))
+      generate(app.folder, resourceActions(app.folder, name, { attributes, spec: 'full', ...options }))
     }
     // Each user has at most one like in each post.
-    const like = { ...own, parent: 'post', uniques: ['post_id,user_id'], sort: '-stars' }
+    const like = { ...own, parent: 'post', unique: ['post_id,user_id'], sort: '-stars' }
     generate(app.folder, resourceActions(app.folder, 'like', { attributes: ['stars:int'], ...like }))
     expect(await app.unformatted()).to.deep.equal([])
     expect(app.compile()).to.deep.equal({ status: 0, output: '' })

@@ -37,13 +37,13 @@ describe('The generated pages in a pseudo-language', () => {
     resource('author', ['name'])
     resource('label', ['name'])
     resource('issue', ATTRIBUTES, {
-      routes: ['publish:post', 'preview:get', 'drafts:get:collection', 'import:post:collection'],
+      route: ['publish:post', 'preview:get', 'drafts:get:collection', 'import:post:collection'],
     })
     resource('comment', ['body:text', 'author:nulls.References'], { parent: 'issue' })
     resource('reply', ['body'], { parent: 'comment' })
     resource('admin/widget', ['size:int'])
     resource('news', ['title'])
-    resource('profile', ['name'], { singular: true, routes: ['publish:post'] })
+    resource('profile', ['name'], { singular: true, route: ['publish:post'] })
     app.write(`locales/all.${LANGUAGE}.yaml`, pseudoTexts(app.path('locales')))
     app.write('visit.mjs', VISIT)
     expect(app.compile()).to.deep.equal({ status: 0, output: '' })

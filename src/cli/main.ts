@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { Command, CommanderError } from 'commander'
 import { readFileSync } from 'node:fs'
-import { UnknownCommand, UnknownSubcommand } from '../command-errors.js'
+import { CommandError } from '../command-errors.js'
 import { localKit } from './support/application-folder.js'
 import { COMMANDS, loadCommand, type Entry } from './command-list.js'
 import { explain } from './support/explain.js'
@@ -26,8 +26,13 @@ async function entryOf(args: readonly string[]): Promise<Entry | undefined> {
   const entry = COMMANDS.find((one) => one.name === name || one.alias === name)
   if (entry) return entry
   const { nearest } = await import('../naming/spelling.js')
-  const known = COMMANDS.map((one) => one.name)
-  throw new UnknownCommand(name, nearest(name, known))
+  const near = nearest(
+    name,
+    COMMANDS.map((one) => one.name),
+  )
+  throw new CommandError(
+    `There is no command "${name}".${near ? ` Did you mean "${near}"?` : ''} \`kit --help\` lists the commands.`,
+  )
 }
 
 /** Creates the program with the called command. The other commands are only listed. */
@@ -62,7 +67,9 @@ function inherit(command: Command, parent: Command): Command {
   // Commander calls this instead of its own error, which does not list the known commands.
   if (known.length > 0) {
     command.on('command:*', ([name = '']: string[]) => {
-      throw new UnknownSubcommand(command.name(), name, known)
+      throw new CommandError(
+        `There is no command "${command.name()} ${name}". Known commands: ${known.join(', ')}.`,
+      )
     })
   }
   return command

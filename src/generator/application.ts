@@ -1,12 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
-import {
-  BadAttribute,
-  CommandError,
-  MissingModel,
-  MissingProperty,
-  ParentNotRegistered,
-} from '../command-errors.js'
+import { BadAttribute, CommandError, ParentNotRegistered } from '../command-errors.js'
 import type { Attribute } from './arguments/attributes.js'
 import { modelNamesOf, namesOf, type Names } from './arguments/names.js'
 import { applicationName, isRegistered } from './files/registration.js'
@@ -79,7 +73,7 @@ export function handlersIn(folder: string, { file }: Names): string {
   return read(folder, `src/actions/${file}.ts`) ?? ''
 }
 
-/** @throws ParentNotRegistered, MissingModel, or CommandError when the parent is singular */
+/** @throws CommandError when a resource cannot be nested in the parent */
 export function requireParent(folder: string, parent: Names): void {
   const isThere = existsSync(join(folder, `src/actions/${parent.file}.ts`))
   if (!isThere || !isRegistered(readApplication(folder), parent.resource)) {
@@ -93,11 +87,17 @@ export function requireParent(folder: string, parent: Names): void {
   }
 }
 
-/** @throws MissingModel */
+/** @throws CommandError when the model does not exist */
 export function requireModel(folder: string, { model, singular }: Names, alias?: string): void {
   const models = modelFiles(folder)
   if (models.includes(singular)) return
-  throw new MissingModel(model, singular, nearest(singular, models), alias)
+  const near = nearest(singular, models)
+  throw new CommandError(
+    `There is no model ${model} in src/models/${singular}.ts. ` +
+      (near ? `Did you mean "${near}"? Otherwise, generate` : 'Generate') +
+      ` it first: kit generate resource ${singular}.` +
+      (alias ? ` If the model has another name, write it after the type: ${alias}.` : ''),
+  )
 }
 
 /** The names of the files in src/models, without `.ts`. */
@@ -118,7 +118,7 @@ function aliasOf({ reference, isList, isNullable }: Attribute): string | undefin
  * Checks that the model of a reference exists, unless it is the model of the table itself.
  *
  * @param table the table that gets the column
- * @throws MissingModel, or BadAttribute when the first row would need another row to refer to
+ * @throws CommandError when it does not, or when the first row would need another row to refer to
  */
 export function requireReference(folder: string, table: string, attribute: Attribute): void {
   const { reference, isNullable, isList, name } = attribute
@@ -140,7 +140,7 @@ export function requireReference(folder: string, table: string, attribute: Attri
  * Checks that an existing model has the properties that the handlers and pages use. A model that extends another class than
  * `Model` is not checked, because it may inherit them.
  *
- * @throws MissingModel, MissingProperty
+ * @throws CommandError
  */
 export function requireProperties(
   folder: string,
@@ -155,7 +155,9 @@ export function requireProperties(
   const own = attributes.flatMap(({ name, reference }) => [name, reference?.property ?? name])
   for (const property of parent ? [...own, `${parent.singular}_id`] : own) {
     if (!new RegExp(`^ +(?:\\w+ )*${property}[?!]?\\s*[:=]`, 'm').test(text)) {
-      throw new MissingProperty(model.model, file, property)
+      throw new CommandError(
+        `The model ${model.model} has no ${property}. Add it to ${file} with a migration, or leave it out.`,
+      )
     }
   }
 }

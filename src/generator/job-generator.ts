@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { camelize } from 'inflection'
 import { CommandError } from '../command-errors.js'
 import { modelFiles, readApplication } from './application.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
+import { commandLine, recordedCommand } from './arguments/command-line.js'
 import { KINDS } from './arguments/kinds.js'
 import { isName, snakeCase } from './arguments/names.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
@@ -95,7 +96,7 @@ function actionsOf(
     migrationClass,
     members: attributes.map((attribute) => `${attribute.name}: ${typeOf(attribute)}`),
     sample,
-    command: commandLine(name, words, options),
+    command: commandLine('job', [name, ...words], withJobArguments, { ...options }),
     imports: [schedule ? 'Job, Schedule' : 'Job', 'type JobContext'].join(', '),
     scheduleOptions: given.length > 0 ? `, { ${given.join(', ')} }` : '',
     parameters: `${parameterOf(attributes, job)}, job: JobContext`,
@@ -189,25 +190,10 @@ function jobsIn(text: string): string[] {
   return members.split(',').flatMap((one) => one.trim() || [])
 }
 
-/** Returns the command for a comment: `kit generate job send_digest user_id:uuid`. */
-function commandLine(
-  name: string,
-  attributes: readonly string[],
-  { queue, schedule, timeZone }: JobFlags,
-): string {
-  const flags = { '--queue': queue, '--schedule': schedule, '--time-zone': timeZone }
-  const given = Object.entries(flags).flatMap(([flag, value]) => (value ? [flag, value] : []))
-  const words = [name, ...attributes, ...given].map((word) => (/[ *]/.test(word) ? `'${word}'` : word))
-  return ['kit generate job', ...words].join(' ')
-}
-
 /** Reads the options that are recorded in the file of a job. */
 function recordedOptions(folder: string, word: string): JobGeneratorOptions {
   const file = join(folder, `src/jobs/${namesOf(word).name}.ts`)
-  const [, line = word] =
-    /^\/\/ kit generate job (.+)$/m.exec(existsSync(file) ? readFileSync(file, 'utf8') : '') ?? []
-  const words = (line.match(/'[^']*'|\S+/g) ?? []).map((one) => one.replaceAll("'", ''))
-  const command = withJobArguments(new Command()).exitOverride()
-  command.configureOutput({ outputError: () => undefined }).parse(words, { from: 'user' })
-  return { ...command.opts<JobFlags>(), attributes: command.args.slice(1) }
+  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const command = recordedCommand(text, 'job', withJobArguments)
+  return { ...command?.opts<JobFlags>(), attributes: command?.args.slice(1) ?? [] }
 }

@@ -1,5 +1,5 @@
 import { requireReference } from './application.js'
-import { recordedCommand, type ResourceArguments } from './arguments/command-line.js'
+import { recordedResource, type ResourceArguments } from './arguments/command-line.js'
 import { namesOf } from './arguments/names.js'
 import { destructionOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
 import type { FileAction } from './files/files.js'
@@ -7,7 +7,7 @@ import { migrationIn } from './migration-names.js'
 import { filesOf, planOf, type ResourcePlan } from './resource-generator.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
-export type ModelOptions = Pick<ResourceArguments, 'attributes' | 'uniques' | 'locking' | 'fullSpec' | 'now'>
+export type ModelOptions = Pick<ResourceArguments, 'attributes' | 'unique' | 'locking' | 'spec' | 'now'>
 
 /**
  * Returns the steps that generate a model without a resource: its class, its spec and the migration for its table.
@@ -27,15 +27,15 @@ export function modelActions(folder: string, word: string, options: ModelOptions
  * @throws CommandError when the options are not recorded
  */
 export function modelDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
-  const recorded = recordedCommand(migrationIn(folder, `create_${namesOf(word).plural}`))
-  const { attributes = [], uniques = [], locking = false, fullSpec = false } = recorded?.options ?? {}
-  const options = { attributes, uniques, locking, fullSpec }
+  const recorded = recordedResource(migrationIn(folder, `create_${namesOf(word).plural}`))
+  const { attributes = [], unique = [], locking = false, spec = 'placeholder' } = recorded?.options ?? {}
+  const options = { attributes, unique, locking, spec }
   const actions = stepsOf(folder, planOf(folder, recorded?.word ?? word, options, 'model'), options)
   if (!recorded) rejectUnrecorded(folder, 'model', word, actions)
   return destructionOf(folder, actions, hasRun)
 }
 
 function stepsOf(folder: string, plan: ResourcePlan, options: ModelOptions): FileAction[] {
-  const scaffolds = ['resource/common', ...(options.fullSpec ? ['resource/full-common'] : [])]
+  const scaffolds = ['resource/common', ...(options.spec === 'full' ? ['resource/full-common'] : [])]
   return filesOf(folder, plan, scaffolds, options)
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BadRoute, BadUnique, CommandError } from '../command-errors.js'
+import { BadRoute, CommandError } from '../command-errors.js'
 import {
   accountsOf,
   existingNames,
@@ -14,7 +14,7 @@ import {
   requireProperties,
   requireReference,
 } from './application.js'
-import { commandLine, recordedCommand, type ResourceArguments } from './arguments/command-line.js'
+import { recordedResource, resourceCommand, type ResourceArguments } from './arguments/command-line.js'
 import { KINDS } from './arguments/kinds.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
 import { destructionOf, importersOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
@@ -123,8 +123,8 @@ export function planOf(
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
   const accounts = accountsOf(folder)
   return {
-    command: commandLine(generator, word, options),
-    handlersCommand: commandLine(generator, word, {
+    command: resourceCommand(generator, word, options),
+    handlersCommand: resourceCommand(generator, word, {
       ...options,
       locking: hasVersion && options.skipMigration === true,
     }),
@@ -133,8 +133,8 @@ export function planOf(
     names,
     model: options.useModel === undefined ? names : modelNamesOf(options.useModel),
     attributes,
-    routes: parseRoutes(options.routes ?? [], names),
-    uniques: (options.uniques ?? []).map((columns) => parseUnique(columns, attributes, keys)),
+    routes: parseRoutes(options.route ?? [], names),
+    uniques: (options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
     list,
     owner,
     hasVersion,
@@ -147,14 +147,18 @@ export function planOf(
 
 /**
  * @param keys the columns of the parent and of the owner
- * @throws BadUnique for a column that the table does not have, or a single or a repeated one, and CommandError for one that
- *   cannot have an index on each engine
+ * @throws CommandError for a single or a repeated column, and for one that the table does not have or cannot index
  */
 function parseUnique(word: string, attributes: readonly Attribute[], keys: readonly string[]): string[] {
   const names = word.split(',')
   const columns = [...attributes.filter(({ isList }) => !isList).map(({ name }) => name), ...keys]
   const isKnown = names.every((name) => columns.includes(name))
-  if (!isKnown || names.length < 2 || new Set(names).size < names.length) throw new BadUnique(word, columns)
+  if (!isKnown || names.length < 2 || new Set(names).size < names.length) {
+    throw new CommandError(
+      `--unique ${word} must name two or more different columns, separated by commas. ` +
+        `The columns are: ${columns.join(', ') || 'none'}. For a single column, use name:type:unique.`,
+    )
+  }
   const long = attributes.find(({ name, kind }) => names.includes(name) && KINDS[kind].isUnbounded)
   if (!long) return names
   throw new CommandError(
@@ -170,7 +174,7 @@ function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments)
     owner && 'resource/owner',
     `resource/${kind}`,
     names.isSingular && `resource/singular-${kind}`,
-    ...(options.fullSpec || owner
+    ...(options.spec === 'full' || owner
       ? ['resource/full-common', `resource/full-${names.isSingular ? 'singular-' : ''}${kind}`]
       : []),
   ]
@@ -246,7 +250,7 @@ function rejectImportedNames({ names, model, attributes, routes, list }: Resourc
 function recordedFor(folder: string, word: string) {
   const own = [namesOf(word, undefined, true), namesOf(word)]
   const migrations = own.map(({ plural }) => migrationIn(folder, `create_${plural}`))
-  const commands = [...own.map((names) => handlersIn(folder, names)), ...migrations].map(recordedCommand)
+  const commands = [...own.map((names) => handlersIn(folder, names)), ...migrations].map(recordedResource)
   const [first, ...others] = commands.filter((one) => {
     const made = one && namesOf(one.word, undefined, one.options.singular)
     return own.some(({ file }) => file === made?.file)

@@ -79,7 +79,7 @@ describe('kit generate resource with --filter, --sort and --search', () => {
   })
 
   it('is removed by kit destroy, which finds nothing edited', async () => {
-    for (const given of [options, { ...options, fullSpec: true }, { attributes, sort: 'title' }]) {
+    for (const given of [options, { ...options, spec: 'full' as const }, { attributes, sort: 'title' }]) {
       generate(app.folder, resourceActions(app.folder, 'post', given), { force: true })
       const { actions, remark } = resourceDestruction(app.folder, 'post')
       for (const action of actions.filter(isCreate))

@@ -71,14 +71,14 @@ export class RandomResources {
     const uniques = this.uniques(attributes, keys)
     const options: ResourceArguments = {
       attributes: words,
-      routes: this.some(isSingular ? ITEM_ROUTES : [...ITEM_ROUTES, ...COLLECTION_ROUTES], 2),
-      uniques: uniques.map((columns) => columns.join(',')),
+      route: this.some(isSingular ? ITEM_ROUTES : [...ITEM_ROUTES, ...COLLECTION_ROUTES], 2),
+      unique: uniques.map((columns) => columns.join(',')),
       ...(!isSingular && random.chance(0.5) && this.list(attributes)),
       parent: parent?.name,
       owner,
       singular: isSingular,
       locking: random.chance(0.3),
-      fullSpec: true,
+      spec: 'full',
       api: isApi,
     }
     const onePerOwner = isSingular && owner ? [['user_id']] : []
@@ -183,7 +183,16 @@ function isAnyScarce(
 
 /** The command that generates a resource. */
 function commandOf(name: string, options: ResourceArguments): string {
-  const { attributes = [], routes = [], uniques = [], filter, sort, search, parent, owner } = options
+  const {
+    attributes = [],
+    route: routes = [],
+    unique: uniques = [],
+    filter,
+    sort,
+    search,
+    parent,
+    owner,
+  } = options
   const words = [
     name,
     ...attributes.map((word) => (word.includes(' ') ? `'${word}'` : word)),

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Command } from 'commander'
-import { NothingToDestroy } from '../../command-errors.js'
+import { CommandError } from '../../command-errors.js'
 import { destroy } from '../../generator/files/files.js'
 import { authDestruction } from '../../generator/auth-generator.js'
 import { jobDestruction } from '../../generator/job-generator.js'
@@ -23,9 +23,8 @@ export interface DestroySettings {
   hasRun?: HasRun
 }
 
-interface Flags {
-  yes?: boolean
-}
+/** The steps that a subcommand undoes. Only the name of the model of accounts may be missing. */
+type Undo = (folder: string, name: string, hasRun: HasRun) => Destruction
 
 const ASKS =
   'Asks a question for each file before it deletes any. A script can send the answers to the standard input.'
@@ -37,8 +36,7 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
     .alias('d')
     .description('Deletes generated files.')
     .addHelpText('after', '\nExample:\n  $ kit destroy resource post')
-  const below = (name: string) => command.command(name).option('-y, --yes', 'answer yes to every question')
-  below('resource')
+  add('resource', resourceDestruction)
     .alias('r')
     .summary('delete the files of a resource')
     .description(
@@ -46,10 +44,7 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
     )
     .argument('<name>', 'singular name: post, blog_post, admin/widget')
     .addHelpText('after', '\nExample:\n  $ kit destroy resource post\n  $ kit d r admin/widget -y')
-    .action((name: string, flags: Flags) =>
-      undo(resourceDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name)),
-    )
-  below('model')
+  add('model', modelDestruction)
     .alias('m')
     .summary('delete the files of a model without a resource')
     .description(
@@ -57,50 +52,43 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
     )
     .argument('<name>', 'singular name: label, blog_label')
     .addHelpText('after', '\nExample:\n  $ kit destroy model label')
-    .action((name: string, flags: Flags) =>
-      undo(modelDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name, 'model')),
-    )
-  below('auth')
+  add('auth', authDestruction)
     .summary('delete the files of accounts')
     .description(
       `Deletes the files of \`kit generate auth\`, and its lines in src/app.ts and templates/layout.pug. ${ASKS} Refuses while another file uses the model of users.`,
     )
     .argument('[name]', 'singular name of the model, which the command also finds itself')
     .addHelpText('after', '\nExample:\n  $ kit destroy auth')
-    .action((name: string | undefined, flags: Flags) =>
-      undo(authDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name ?? 'user', 'model')),
-    )
-  below('job')
+  add('job', jobDestruction)
     .alias('j')
     .summary('delete the files of a background job')
     .description(
-      'Deletes the files of `kit generate job`, and its lines in src/jobs.ts. With the last job, also that file, the migration and ' +
-        'the line in src/app.ts. Asks for each of them before it deletes any; the answers can come from a pipe.',
+      `Deletes the files of \`kit generate job\`, and its lines in src/jobs.ts. With the last job, also that file, the migration and the line in src/app.ts. ${ASKS}`,
     )
     .argument('<name>', 'name of the job: send_digest')
     .addHelpText('after', '\nExample:\n  $ kit destroy job send_digest')
-    .action((name: string, flags: Flags) =>
-      undo(jobDestruction(folder(), name, hasRun), flags, new NothingToDestroy(name, 'job')),
-    )
-  below('locale')
+  add('locale', localeDestruction)
     .summary('delete the files of a language')
     .description(
       `Deletes the files of a language in the folder locales. ${ASKS} Reports files that contain translations.`,
     )
     .argument('<language>', 'code of the language: de, fr, pt-BR')
     .addHelpText('after', '\nExample:\n  $ kit destroy locale de')
-    .action((language: string, flags: Flags) => undo(localeDestruction(folder(), language), flags))
   return command
 
-  /** Undoes the confirmed steps, and throws an error if there was nothing to undo. */
-  async function undo({ actions, remark }: Destruction, { yes }: Flags, absent?: Error): Promise<void> {
-    const questions = new Questions(input, out)
-    const confirm = yes ? () => Promise.resolve(true) : (question: string) => questions.confirm(question)
-    try {
-      const isFound = await destroy(folder(), actions, { confirm, remark, print: printTo(out) })
-      if (!isFound && absent) throw absent
-    } finally {
-      if (!yes) await questions.close()
-    }
+  /** Adds a subcommand, which asks about the steps of a generator, and undoes those that are confirmed. */
+  function add(generator: string, destructionOf: Undo): Command {
+    const sub = command.command(generator).option('-y, --yes', 'answer yes to every question')
+    return sub.action(async (name: string, { yes }: { yes?: boolean }) => {
+      const { actions, remark } = destructionOf(folder(), name, hasRun)
+      const questions = new Questions(input, out)
+      const confirm = yes ? () => Promise.resolve(true) : (question: string) => questions.confirm(question)
+      const isFound = await destroy(folder(), actions, { confirm, remark, print: printTo(out) }).finally(
+        () => yes || questions.close(),
+      )
+      const kind = generator === 'auth' ? 'model' : generator
+      if (!isFound)
+        throw new CommandError(`No ${kind} has the name "${name ?? 'user'}": none of its files exist.`)
+    })
   }
 }

@@ -5,10 +5,9 @@ import { Command, Option } from 'commander'
 import { knownTypes } from '../../generator/arguments/attribute-argument.js'
 import {
   ATTRIBUTES,
-  resourceOptions,
   withModelArguments,
   withResourceArguments,
-  type ResourceFlags,
+  type ResourceArguments,
 } from '../../generator/arguments/command-line.js'
 import { parseAttributes } from '../../generator/arguments/attributes.js'
 import { authActions, type AuthOptions } from '../../generator/auth-generator.js'
@@ -27,8 +26,8 @@ interface WriteFlags {
   force?: boolean
 }
 
-type ModelFlags = ResourceFlags & WriteFlags
-type AuthFlags = AuthOptions & WriteFlags
+const DRY_RUN = new Option('--dry-run', 'list the files without writing them')
+const FORCE = new Option('--force', 'overwrite existing files')
 
 /**
  * `kit generate resource | model | auth | job | migration | locale | secret`.
@@ -39,9 +38,8 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
   const print = printTo(out)
   const writeBy =
     (generator: typeof resourceActions) =>
-    (name: string, attributes: string[], { dryRun, force, ...options }: ModelFlags) => {
-      const actions = generator(folder(), name, resourceOptions(attributes, options))
-      write(folder(), actions, { dryRun, force }, print)
+    (name: string, attributes: string[], flags: ResourceArguments & WriteFlags) => {
+      write(folder(), generator(folder(), name, { ...flags, attributes }), flags, print)
       reportSecrets(attributes, print)
     }
   const command = new Command('generate')
@@ -56,15 +54,15 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
       'Generates a resource: handlers, model, migration, templates, texts and specs, and adds its route to src/app.ts. ' +
         'Existing files are not overwritten. If one file cannot be written, none is.',
     )
-    .addOption(dryRunOption())
-    .option('--force', 'overwrite existing files')
+    .addOption(DRY_RUN)
+    .addOption(FORCE)
     .addHelpText('after', RESOURCE_HELP)
     .action(writeBy(resourceActions))
   withModelArguments(command.command('model').alias('m'))
     .summary('generate a model without a resource')
     .description('Generates a model, its spec and the migration for its table, without handlers and pages.')
-    .addOption(dryRunOption())
-    .option('--force', 'overwrite existing files')
+    .addOption(DRY_RUN)
+    .addOption(FORCE)
     .addHelpText('after', '\nExample:\n  $ kit generate model label name:string:unique --spec full')
     .action(writeBy(modelActions))
   command
@@ -80,13 +78,13 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .option('--no-sign-up', 'visitors cannot sign up')
     .option('--confirm', 'visitors who sign up confirm their address by a link in a mail')
     .option('--sessions', 'add a page on which users see and end their sessions')
-    .addOption(dryRunOption())
-    .option('--force', 'overwrite existing files')
+    .addOption(DRY_RUN)
+    .addOption(FORCE)
     .addHelpText(
       'after',
       '\nExample:\n  $ kit generate auth --confirm --sessions\n  $ kit generate auth member --no-sign-up\n  $ kit generate auth --api',
     )
-    .action((name: string, flags: AuthFlags) => {
+    .action((name: string, flags: AuthOptions & WriteFlags) => {
       write(folder(), authActions(folder(), name, flags), flags, print)
       if (!flags.dryRun) reportPrivate(folder(), print)
     })
@@ -99,7 +97,7 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     )
     .argument('<name>', 'name of the migration')
     .argument('[attributes...]', ATTRIBUTES)
-    .addOption(dryRunOption())
+    .addOption(DRY_RUN)
     .option('--force', 'overwrite a migration of the same name')
     .addHelpText('after', '\nExample:\n  $ kit generate migration add_state_to_posts state:enum:draft,public')
     .action((name: string, attributes: string[], flags: WriteFlags) => {
@@ -113,22 +111,20 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
       'Generates a background job and its spec, and adds the job to src/jobs.ts. The first job also gets that file, the migration ' +
         'for the tables of jobs, and a line in src/app.ts.',
     )
-    .addOption(dryRunOption())
-    .option('--force', 'overwrite existing files')
+    .addOption(DRY_RUN)
+    .addOption(FORCE)
     .addHelpText(
       'after',
       '\nExample:\n  $ kit generate job send_digest user_id:uuid --queue urgent\n  $ kit generate job clean_up --schedule "0 3 * * *" --time-zone Europe/Berlin',
     )
-    .action(
-      async (name: string, attributes: string[], { dryRun, force, ...options }: JobFlags & WriteFlags) => {
-        const { schedule, timeZone } = options
-        if (schedule !== undefined) {
-          const { declareSchedule } = await import('../../jobs/schedule.js')
-          declareSchedule(name, schedule, { ...(timeZone !== undefined && { timeZone }) })
-        }
-        write(folder(), jobActions(folder(), name, { ...options, attributes }), { dryRun, force }, print)
-      },
-    )
+    .action(async (name: string, attributes: string[], flags: JobFlags & WriteFlags) => {
+      const { schedule, timeZone } = flags
+      if (schedule !== undefined) {
+        const { declareSchedule } = await import('../../jobs/schedule.js')
+        declareSchedule(name, schedule, { ...(timeZone !== undefined && { timeZone }) })
+      }
+      write(folder(), jobActions(folder(), name, { ...flags, attributes }), flags, print)
+    })
   command
     .command('locale')
     .summary('generate the files of a language')
@@ -137,7 +133,7 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
         'comments. If the language already has files, it adds only the ids that they lack. `kit locales` lists what is missing.',
     )
     .argument('<language>', 'code of the language: de, fr, pt-BR')
-    .addOption(dryRunOption())
+    .addOption(DRY_RUN)
     .addHelpText('after', '\nExample:\n  $ kit generate locale de')
     .action((word: string, flags: WriteFlags) => write(folder(), localeActions(folder(), word), flags, print))
   command
@@ -147,10 +143,6 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .addHelpText('after', '\nExample:\n  $ SESSION_SECRET=$(kit generate secret) kit start')
     .action(() => print(randomBytes(64).toString('hex')))
   return command
-}
-
-function dryRunOption(): Option {
-  return new Option('--dry-run', 'list the files without writing them')
 }
 
 function write(folder: string, actions: readonly FileAction[], flags: WriteFlags, print: Print): void {

@@ -1,7 +1,7 @@
 import { Command, Option } from 'commander'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
-import { CommandError, WriteFailed } from '../../command-errors.js'
+import { ChangeFailed, CommandError } from '../../command-errors.js'
 import { generate } from '../../generator/files/files.js'
 import { applicationFiles, ENGINES, type Engine } from '../support/application-files.js'
 import { kitDependency, npm } from '../support/packed-kit.js'
@@ -63,7 +63,7 @@ function makeFolder(folder: string): string | undefined {
   try {
     return mkdirSync(folder, { recursive: true })
   } catch (error) {
-    throw new WriteFailed(folder, error)
+    throw new ChangeFailed(folder, 'write', error)
   }
 }
 

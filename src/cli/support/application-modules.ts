@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { App } from '../../application/application.js'
 import type { Database } from '../../data/database.js'
-import { BuildFailed, CommandError, MissingExport } from '../../command-errors.js'
+import { BuildFailed, CommandError } from '../../command-errors.js'
 import { enterApplication } from './application-folder.js'
 import { buildWhenStale } from './compilation.js'
 
@@ -36,7 +36,7 @@ export async function loadMain(build: Build = 'required'): Promise<void> {
 /**
  * Returns an export of a module of the application. Builds the application first if it is out of date.
  *
- * @throws MissingExport when the module does not export it
+ * @throws CommandError when the module does not export it
  */
 export async function load<T>(
   module: string,
@@ -45,7 +45,9 @@ export async function load<T>(
   folder?: string,
 ): Promise<T> {
   const exported = await importModule(module, build, folder)
-  if (exported[name] === undefined) throw new MissingExport(`${module}.ts`, name)
+  if (exported[name] === undefined) {
+    throw new CommandError(`${module}.ts has no export "${name}". Add it: export const ${name} = ...`)
+  }
   // The application determines the type of an export. We expect the exports of the scaffolds.
   return exported[name] as T
 }

@@ -1,15 +1,17 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
-import { InputEnded, NoTerminal } from '../../command-errors.js'
+import { CommandError } from '../../command-errors.js'
 import type { Output } from './output.js'
 
 /**
  * Asks a single yes-or-no question on the terminal. For several questions, use `Questions`.
  *
- * @throws NoTerminal when the standard input isn't a terminal
+ * @throws CommandError when the standard input isn't a terminal
  */
 export async function confirm(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY) throw new NoTerminal(question)
+  if (!process.stdin.isTTY) {
+    throw new CommandError(`"${question}" needs an answer, but there is no terminal. Pass -y to answer yes.`)
+  }
   const questions = new Questions(process.stdin, process.stdout)
   try {
     return await questions.confirm(question)
@@ -30,7 +32,7 @@ export class Questions {
   /**
    * Asks until the answer is y, yes, n or no.
    *
-   * @throws InputEnded when the input ends before that
+   * @throws CommandError when the input ends before that
    */
   async confirm(question: string): Promise<boolean> {
     this.answers ??= createInterface({ input: this.input })[Symbol.asyncIterator]()
@@ -39,7 +41,11 @@ export class Questions {
       const { value, done } = await this.answers.next()
       // A terminal echoes the input with its line break.
       if (!this.input.isTTY || done) this.out.write(`${value ?? ''}\n`)
-      if (done) throw new InputEnded()
+      if (done) {
+        throw new CommandError(
+          'The input ended before it contained an answer to every question, so nothing was deleted. Answer y or n, or pass -y.',
+        )
+      }
       if (/^\s*y(es)?\s*$/i.test(value)) return true
       if (/^\s*no?\s*$/i.test(value)) return false
     }

@@ -1,5 +1,5 @@
 import type { AttributeKind } from '../../data/attributes/attributes.js'
-import { BadAttribute, ReservedAttribute, UnknownAttributeType } from '../../command-errors.js'
+import { BadAttribute, CommandError } from '../../command-errors.js'
 import { KINDS } from './kinds.js'
 import { isName, modelNamesOf, type Names } from './names.js'
 import { isSecretAttribute } from '../../naming/secret-names.js'
@@ -77,7 +77,7 @@ interface Parts {
  * Reads an attribute of the command line: `title`, `body:text`, `state:enum:draft,public`, `assignee:references:user`. The
  * type is followed by its detail and its modifiers, in any order.
  *
- * @throws UnknownAttributeType, BadAttribute, ReservedAttribute
+ * @throws BadAttribute, or CommandError for an unknown type
  */
 export function readAttribute(word: string): AttributeArgument {
   const parts = partsOf(word)
@@ -108,7 +108,9 @@ function plain(parts: Parts, kind: AttributeKind): AttributeArgument {
 function partsOf(word: string): Parts {
   const [name = '', written = 'string', ...rest] = word.split(':')
   const reason = reservedAttributes.get(name)
-  if (reason) throw new ReservedAttribute(word, name, reason)
+  if (reason) {
+    throw new BadAttribute(word, `it cannot be named "${name}", because ${reason}. Choose another name`)
+  }
   if (!isName(name)) throw new BadAttribute(word, 'its name must be a word like published_at')
   const type = typeOf(written.replace(/^nulls\./i, ''), word)
   const modifiers = rest.filter((one) => MODIFIERS.includes(one))
@@ -130,7 +132,9 @@ function partsOf(word: string): Parts {
 function typeOf(text: string, word: string): AttributeType {
   const name = text.toLowerCase()
   if (ALIASES.has(name) || knownTypes.includes(name)) return ALIASES.get(name) ?? (name as AttributeType)
-  throw new UnknownAttributeType(text, word, knownTypes)
+  throw new CommandError(
+    `Unknown attribute type "${text}" in "${word}". Known types: ${knownTypes.join(', ')}. Use nulls.X for a nullable attribute.`,
+  )
 }
 
 function reference({ word, name, isNullable, detail, modifiers }: Parts): AttributeArgument {

@@ -1,5 +1,5 @@
 import { columnTypes } from '../../data/attributes/columns.js'
-import { RepeatedAttribute } from '../../command-errors.js'
+import { CommandError } from '../../command-errors.js'
 import { readAttribute, type AttributeArgument, type Digits, type Reference } from './attribute-argument.js'
 import { quote } from '../files/lines.js'
 import { KINDS } from './kinds.js'
@@ -43,7 +43,7 @@ export function isReference(attribute: Attribute): attribute is ReferenceAttribu
  * The lists of many-to-many relations (`labels:many`) follow the columns.
  *
  * @param taken the names that other columns already have: the foreign key of the parent
- * @throws UnknownAttributeType, BadAttribute, ReservedAttribute, RepeatedAttribute
+ * @throws CommandError
  */
 export function parseAttributes(words: readonly string[], taken: readonly string[] = []): Attribute[] {
   const seen = new Set(taken)
@@ -51,7 +51,9 @@ export function parseAttributes(words: readonly string[], taken: readonly string
     const attribute = attributeOf(readAttribute(word))
     const { name, reference } = attribute
     for (const property of reference ? [name, reference.property] : [name]) {
-      if (seen.has(property)) throw new RepeatedAttribute(word, property)
+      if (seen.has(property)) {
+        throw new CommandError(`"${word}" repeats the attribute "${property}". List each attribute once.`)
+      }
       seen.add(property)
     }
     return attribute

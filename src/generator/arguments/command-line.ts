@@ -1,13 +1,13 @@
 import { Command, Option } from 'commander'
 
-/** The arguments and options of `kit generate resource`, except for the name. */
+/** The arguments and options of `kit generate resource`, except for the name. The options have the names of commander. */
 export interface ResourceArguments {
   /** `title`, `body:text`, ... */
   attributes?: readonly string[]
   /** `publish:post`, `drafts:get:collection`, ... */
-  routes?: readonly string[]
+  route?: readonly string[]
   /** The columns whose values are unique together: `project_id,user_id`, ... */
-  uniques?: readonly string[]
+  unique?: readonly string[]
   /** The attributes to filter, sort and search by: `state,title`. */
   filter?: string | undefined
   sort?: string | undefined
@@ -20,8 +20,7 @@ export interface ResourceArguments {
   singular?: boolean
   /** Whether the model has a version, so that no change overwrites another one. */
   locking?: boolean
-  /** Whether the specs are complete instead of placeholders. */
-  fullSpec?: boolean
+  spec?: 'placeholder' | 'full'
   skipMigration?: boolean
   /** Whether to leave out the model, its spec and its migration. */
   skipModel?: boolean
@@ -32,16 +31,6 @@ export interface ResourceArguments {
   useModel?: string | undefined
   /** The time of the migration. */
   now?: Date
-}
-
-/** The options of `kit generate resource` and `kit generate model`, as commander reads them. */
-export interface ResourceFlags extends Omit<
-  ResourceArguments,
-  'attributes' | 'routes' | 'uniques' | 'fullSpec'
-> {
-  route?: string[]
-  unique?: string[]
-  spec?: 'placeholder' | 'full'
 }
 
 /** Adds the arguments and options of `kit generate resource` to a command, except for those that a file does not record. */
@@ -60,9 +49,9 @@ export function withResourceArguments(command: Command): Command {
     .option('--filter <names>', 'let clients filter the list by attributes: state,title')
     .option('--sort <names>', 'let clients sort the list by attributes: title,created_at')
     .option('--search <names>', 'let clients search in attributes of text: title')
-    .addOption(specOption())
-    .addOption(uniqueOption())
-    .addOption(lockingOption())
+    .addOption(SPEC)
+    .addOption(UNIQUE)
+    .addOption(LOCKING)
     .option('--skip-migration', 'do not generate a migration')
     .option('--skip-model', 'do not generate a model, its spec and its migration')
     .option('--skip-templates', 'do not generate templates')
@@ -75,27 +64,25 @@ export function withModelArguments(command: Command): Command {
   return command
     .argument('<name>', 'singular name: label, blog_label')
     .argument('[attributes...]', ATTRIBUTES)
-    .addOption(uniqueOption())
-    .addOption(lockingOption())
-    .addOption(specOption())
+    .addOption(UNIQUE)
+    .addOption(LOCKING)
+    .addOption(SPEC)
 }
 
 /** The description of the argument with the attributes. */
 export const ATTRIBUTES = 'name, name:type or name:type:unique|index|shown'
 
-function uniqueOption(): Option {
-  const text = 'columns whose values are unique together: project_id,user_id (repeatable)'
-  return new Option('--unique <columns>', text).argParser(append)
-}
+const UNIQUE = new Option(
+  '--unique <columns>',
+  'columns whose values are unique together: project_id,user_id (repeatable)',
+).argParser(append)
 
-function specOption(): Option {
-  const text = 'placeholder specs, which fail until you replace them, or complete specs'
-  return new Option('--spec <kind>', text).choices(['placeholder', 'full'])
-}
+const SPEC = new Option(
+  '--spec <kind>',
+  'placeholder specs, which fail until you replace them, or complete specs',
+).choices(['placeholder', 'full'])
 
-function lockingOption(): Option {
-  return new Option('--locking', 'add a version, so that a change never overwrites another one')
-}
+const LOCKING = new Option('--locking', 'add a version, so that a change never overwrites another one')
 
 function append(word: string, others: string[] = []): string[] {
   return [...others, word]
@@ -106,45 +93,59 @@ export function namesIn(option = ''): string[] {
   return [...new Set(option.split(',').map((name) => name.trim()))].filter((name) => name !== '')
 }
 
-/** The options for the generator. */
-export function resourceOptions(
-  attributes: readonly string[],
-  { route: routes = [], unique: uniques = [], spec, ...flags }: ResourceFlags,
-): ResourceArguments {
-  return { ...flags, attributes, routes, uniques, fullSpec: spec === 'full' }
-}
-
 /** Returns the command that generates a resource or a model, for a comment: `kit generate resource post title --spec full`. */
-export function commandLine(kind: 'resource' | 'model', word: string, options: ResourceArguments): string {
-  const { attributes = [], routes: route, uniques: unique, fullSpec, filter, sort, search } = options
+export function resourceCommand(
+  kind: 'resource' | 'model',
+  word: string,
+  { attributes = [], filter, sort, search, spec, ...options }: ResourceArguments,
+): string {
   const [filters, sorts, searches] = [filter, sort, search].map((names) => namesIn(names).join(','))
   const lists = { filter: filters, sort: sorts, search: searches }
-  const flags: Record<string, unknown> = { ...options, ...lists, route, unique, spec: fullSpec && 'full' }
-  const given = withResourceArguments(new Command()).options.flatMap((option) =>
-    [flags[option.attributeName()]]
-      .flat()
-      .filter(Boolean)
-      .flatMap((value) => (value === true ? [`--${option.name()}`] : [`--${option.name()}`, String(value)])),
-  )
-  return ['kit generate', kind, ...[word, ...attributes, ...given].map(quoted)].join(' ')
+  const flags = { ...options, ...lists, spec: spec === 'full' && spec }
+  return commandLine(kind, [word, ...attributes], withResourceArguments, flags)
+}
+
+/** Reads the comment with the command that has generated a resource or a model; undefined without one. */
+export function recordedResource(text: string): { word: string; options: ResourceArguments } | undefined {
+  const command = recordedCommand(text, 'resource|model', withResourceArguments)
+  if (!command) return undefined
+  const [word = '', ...attributes] = command.args
+  return { word, options: { ...command.opts(), attributes } }
+}
+
+/** Adds the arguments and options of a generator to a command. */
+type Define = (command: Command) => Command
+
+/** Returns the command that calls a generator, with its options in the order of their definition. */
+export function commandLine(
+  kind: string,
+  words: readonly string[],
+  define: Define,
+  flags: Readonly<Record<string, unknown>>,
+): string {
+  const given = define(new Command()).options.flatMap((option) => {
+    const values = [flags[option.attributeName()]].flat().filter(Boolean)
+    return values.flatMap((value) => [`--${option.name()}`, ...(value === true ? [] : [String(value)])])
+  })
+  return ['kit generate', kind, ...[...words, ...given].map(quoted)].join(' ')
 }
 
 /**
- * Reads the comment with the command that has generated a file; undefined without one.
+ * Parses the comment with the command that has generated a file; undefined without one.
  *
+ * @param kind the name of the generator, as a regular expression
  * @throws CommanderError when the command is not valid
  */
-export function recordedCommand(text: string): { word: string; options: ResourceArguments } | undefined {
-  const [, line] = /^\/\/ kit generate (?:resource|model) (.+)$/m.exec(text) ?? []
-  if (line === undefined) return undefined
-  const words = (line.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ''))
-  const command = withResourceArguments(new Command()).exitOverride()
-  command.configureOutput({ outputError: () => undefined }).parse(words, { from: 'user' })
-  const [word = '', ...attributes] = command.args
-  return { word, options: resourceOptions(attributes, command.opts()) }
+export function recordedCommand(text: string, kind: string, define: Define): Command | undefined {
+  const [, line] = new RegExp(`^// kit generate (?:${kind}) (.+)$`, 'm').exec(text) ?? []
+  const words = line?.match(/'[^']*'|\S+/g)?.map((word) => word.replaceAll("'", ''))
+  const command = define(new Command())
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined })
+  return words && command.parse(words, { from: 'user' })
 }
 
-/** A word as a shell reads it. Only the values of an enum can contain spaces. */
+/** A word as a shell reads it: the values of an enum can contain spaces, and a schedule contains asterisks. */
 function quoted(word: string): string {
-  return word.includes(' ') ? `'${word}'` : word
+  return /[ *]/.test(word) ? `'${word}'` : word
 }

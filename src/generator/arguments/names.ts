@@ -1,5 +1,5 @@
 import { camelize } from 'inflection'
-import { BadName, RepeatedParameter, ReservedName } from '../../command-errors.js'
+import { CommandError } from '../../command-errors.js'
 import { collectionId, pathNames, resourceNames, type PathNames } from '../../naming/names.js'
 import { collectionName, humanize, itemName } from '../../naming/words.js'
 import { reservedResources, templateNames } from './reserved.js'
@@ -45,7 +45,7 @@ export interface Names {
  *
  * @param parent the names of the resource in which it is nested
  * @param isSingular whether the resource is singular: its path and files then have the word as it is given
- * @throws BadName, ReservedName, RepeatedParameter
+ * @throws CommandError for a word that cannot be the name
  */
 export function namesOf(word: string, parent?: Names, isSingular = false): Names {
   return computeNames(word, 'resource', parent, isSingular)
@@ -54,7 +54,7 @@ export function namesOf(word: string, parent?: Names, isSingular = false): Names
 /**
  * Returns the names of a model that an argument of the command line refers to: `--use-model Post`, `author:references`.
  *
- * @throws BadName, ReservedName
+ * @throws CommandError for a word that cannot be the name
  */
 export function modelNamesOf(word: string): Names {
   return computeNames(word, 'model')
@@ -62,7 +62,11 @@ export function modelNamesOf(word: string): Names {
 
 function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, isSingular = false): Names {
   const parts = word.split('/').map(snakeCase)
-  if (!parts.every(isName)) throw new BadName(word)
+  if (!parts.every(isName)) {
+    throw new CommandError(
+      `"${word}" isn't a valid name. Use words of letters and digits, at most 50 characters: post, blog_post, BlogPost or admin/widget.`,
+    )
+  }
   const namespace = parts.slice(0, -1)
   const last = parts.at(-1) ?? ''
   const plural = tableOf(last)
@@ -73,8 +77,14 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
   const { singular, param } = resourceNames(fullPath)
   const variables = [last, singular, plural].map((name) => camelize(name, true))
   const [reason] = variables.flatMap((name) => reservedResources.get(name) ?? [])
-  if (reason) throw new ReservedName(kind, word, reason)
-  if (parentsOf({ parent }).some((one) => one.param === param)) throw new RepeatedParameter(word, param)
+  if (reason) {
+    throw new CommandError(`A ${kind} cannot be named "${word}", because ${reason}. Choose another name.`)
+  }
+  if (parentsOf({ parent }).some((one) => one.param === param)) {
+    throw new CommandError(
+      `"${word}" cannot be nested there: the path would contain {${param}} twice. Choose another name.`,
+    )
+  }
   const one = camelize(singular, true)
   const many = camelize(plural, true)
   return {

@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { DestroyFailed, FilesExist, WriteFailed } from '../../command-errors.js'
+import { ChangeFailed, FilesExist } from '../../command-errors.js'
 
 /** Creates a whole file. */
 export interface CreateFile {
@@ -56,7 +56,7 @@ export interface DestroyOptions {
 /**
  * Does all steps, or none: if one fails, the others are undone.
  *
- * @throws FilesExist when a file already exists, WriteFailed when one cannot be written
+ * @throws FilesExist when a file already exists, ChangeFailed when one cannot be written
  */
 export function generate(
   folder: string,
@@ -67,21 +67,13 @@ export function generate(
   const existing = actions.filter((action) => isCreate(action) && exists(join(folder, action.path)))
   if (existing.length > 0 && !force) throw new FilesExist(existing.map(({ path }) => path))
 
-  const undos: Array<() => void> = []
   // Several steps can change the same file.
   const lines = new Set<string>()
-  for (const action of actions) {
-    const file = join(folder, action.path)
-    try {
-      const before = exists(file) ? readFileSync(file, 'utf8') : undefined
-      const after = isCreate(action) ? action.content : action.insert(before ?? '')
-      lines.add(`${verb(before, after).padStart(9)}  ${action.path}`)
-      if (!dryRun && after !== before) write(file, before, after, undos)
-    } catch (error) {
-      for (const undo of undos.toReversed()) undo()
-      throw new WriteFailed(action.path, error)
-    }
-  }
+  changeFiles(folder, actions, 'write', (action, before) => {
+    const after = isCreate(action) ? action.content : action.insert(before ?? '')
+    lines.add(`${verb(before, after).padStart(9)}  ${action.path}`)
+    return dryRun ? before : after
+  })
   lines.forEach(print)
 }
 
@@ -90,7 +82,7 @@ export function generate(
  * are restored. Folders that become empty are deleted, too.
  *
  * @returns whether there was anything to undo
- * @throws DestroyFailed when a file cannot be deleted or changed
+ * @throws ChangeFailed when a file cannot be deleted or changed
  */
 export async function destroy(
   folder: string,
@@ -104,15 +96,9 @@ export async function destroy(
     if (note) print(note)
     if (await confirm(questionOf(action))) agreed.add(action)
   }
-  const undos: Array<() => void> = []
-  for (const action of agreed) {
-    try {
-      undo(folder, action, undos)
-    } catch (error) {
-      for (const restore of undos.toReversed()) restore()
-      throw new DestroyFailed(action.path, error)
-    }
-  }
+  changeFiles(folder, [...agreed], 'destroy', (action, before = '') =>
+    isCreate(action) ? undefined : action.remove(before),
+  )
   for (const action of present) {
     const word = !agreed.has(action) ? 'keep' : isCreate(action) ? 'delete' : 'update'
     print(`${word.padStart(9)}  ${action.path}`)
@@ -133,18 +119,45 @@ function questionOf(action: FileAction): string {
   return isCreate(action) ? `Delete ${action.path}?` : `Remove ${action.what} from ${action.path}?`
 }
 
-/** Undoes a step, and adds a function that restores its file. */
-function undo(folder: string, action: FileAction, undos: Array<() => void>): void {
-  const file = join(folder, action.path)
-  const before = readFileSync(file)
+/**
+ * Changes the file of each step, or none: if one cannot be changed, the others are restored.
+ *
+ * @param change returns the new text of a file; undefined deletes it, and the folders that become empty
+ * @throws ChangeFailed
+ */
+function changeFiles(
+  folder: string,
+  actions: readonly FileAction[],
+  attempt: 'write' | 'destroy',
+  change: (action: FileAction, before: string | undefined) => string | undefined,
+): void {
+  const restorations: Array<() => void> = []
+  for (const action of actions) {
+    const file = join(folder, action.path)
+    try {
+      const before = exists(file) ? readFileSync(file) : undefined
+      const after = change(action, before?.toString())
+      if (after === before?.toString()) continue
+      const made = mkdirSync(dirname(file), { recursive: true })
+      restorations.push(before ? restoring(file, before) : () => rmSync(made ?? file, REMOVAL))
+      if (after !== undefined) writeFileSync(file, after)
+      else removeWithFolders(folder, action.path)
+    } catch (error) {
+      for (const restore of restorations.toReversed()) restore()
+      throw new ChangeFailed(action.path, attempt, error)
+    }
+  }
+}
+
+const REMOVAL = { recursive: true, force: true }
+
+/** Returns a function that restores a file, with its mode. */
+function restoring(file: string, content: Buffer): () => void {
   const { mode } = lstatSync(file)
-  undos.push(() => {
+  return () => {
     mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, before, { mode })
-  })
-  if (!isCreate(action)) return writeFileSync(file, action.remove(before.toString()))
-  rmSync(file)
-  removeEmptyFolders(folder, dirname(action.path))
+    writeFileSync(file, content, { mode })
+  }
 }
 
 /** Whether a step creates a file. */
@@ -158,14 +171,6 @@ function isDone(folder: string, action: FileAction): boolean {
   if (isCreate(action)) return true
   const text = readFileSync(file, 'utf8')
   return action.remove(text) !== text
-}
-
-/** Writes a file and its folders, and adds a function that undoes this. */
-function write(file: string, before: string | undefined, after: string, undos: Array<() => void>): void {
-  const made = mkdirSync(dirname(file), { recursive: true })
-  if (made) undos.push(() => rmSync(made, { recursive: true, force: true }))
-  undos.push(before === undefined ? () => rmSync(file, { force: true }) : () => writeFileSync(file, before))
-  writeFileSync(file, after)
 }
 
 function verb(before: string | undefined, after: string): string {
@@ -182,8 +187,10 @@ function exists(file: string): boolean {
   }
 }
 
-function removeEmptyFolders(root: string, path: string): void {
-  if (path === '.' || readdirSync(join(root, path)).length > 0) return
-  rmdirSync(join(root, path))
-  removeEmptyFolders(root, dirname(path))
+/** Removes a file, and then the folders above it that have become empty. */
+function removeWithFolders(root: string, path: string): void {
+  rmSync(join(root, path))
+  let parent = dirname(path)
+  for (; parent !== '.' && readdirSync(join(root, parent)).length === 0; parent = dirname(parent))
+    rmdirSync(join(root, parent))
 }
