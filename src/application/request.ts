@@ -67,7 +67,7 @@ export function requestSteps(parts: RequestParts): Middleware[] {
 }
 
 /** The routes that have been found for a request. */
-interface Found {
+interface RequestRoutes {
   /** The path in canonical form. */
   path: string
   /** The routes that match the path, whatever their method is. */
@@ -78,11 +78,11 @@ interface Found {
   done: readonly Middleware[]
 }
 
-const found = new PerRequest<Found>()
+const requestRoutes = new PerRequest<RequestRoutes>()
 
-function foundBy(ctx: Context): Found {
-  // The step `findRoutes` has set it.
-  return found.get(ctx) as Found
+/** The routes that the step `findRoutes` has found. */
+function routesOf(ctx: Context): RequestRoutes {
+  return requestRoutes.get(ctx) as RequestRoutes
 }
 
 function begin({ beginning }: RequestParts): Middleware {
@@ -107,7 +107,7 @@ function findRoutes({ table }: RequestParts): Middleware {
   return function findRoutes(ctx, next) {
     const path = canonicalPath(ctx.path)
     const matches = table.match(table.hasHosts ? ctx.hostname : '', path)
-    found.set(ctx, { path, matches, match: find(matches, ctx.method), done: [] })
+    requestRoutes.set(ctx, { path, matches, match: matchOf(matches, ctx.method), done: [] })
     return next()
   }
 }
@@ -122,7 +122,7 @@ const frameworkFiles = new StaticFolder('/', join(import.meta.dirname, '../../..
 function sendStaticFile({ table }: RequestParts): Middleware {
   return function sendStaticFile(ctx, next) {
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') return next()
-    const { path, match } = foundBy(ctx)
+    const { path, match } = routesOf(ctx)
     const folders = table.foldersOf(path, ctx, match?.route)
     if (match) return folders.length > 0 ? sendFrom(ctx, folders.slice(0, 1), () => rejectPath(ctx)) : next()
     return sendFrom(ctx, [...folders, frameworkFiles], next)
@@ -131,12 +131,12 @@ function sendStaticFile({ table }: RequestParts): Middleware {
 
 /** Sends a file of one of the folders, or calls `next`. */
 async function sendFrom(ctx: Context, folders: readonly StaticFolder[], next: () => unknown): Promise<void> {
-  for (const folder of folders) if (await hasResponded(ctx, folder)) return
+  for (const folder of folders) if (await respondFrom(ctx, folder)) return
   await next()
 }
 
 /** Sends a file of a folder, unless the folder's middleware responds first. Returns whether there is a response. */
-async function hasResponded(ctx: Context, folder: StaticFolder): Promise<boolean> {
+async function respondFrom(ctx: Context, folder: StaticFolder): Promise<boolean> {
   let isAbsent = false
   const send: Middleware = async () => {
     isAbsent = !(await sendFile(ctx, folder))
@@ -146,7 +146,7 @@ async function hasResponded(ctx: Context, folder: StaticFolder): Promise<boolean
 }
 
 const rejectUnknownPath: Middleware = function rejectUnknownPath(ctx, next) {
-  const [first] = foundBy(ctx).matches
+  const [first] = routesOf(ctx).matches
   if (!first) return rejectPath(ctx)
   // The log needs the parameters in the path, even if the request is rejected later.
   ctx.params = first.params
@@ -168,7 +168,7 @@ function rejectPath({ method, path }: Context): never {
 /** Runs the middleware with `beforeBody`: that of the route, or what all routes have in common that a form can select. */
 function runBeforeBody({ overridesMethod }: RequestParts): Middleware {
   return function runBeforeBody(ctx, next) {
-    const state = foundBy(ctx)
+    const state = routesOf(ctx)
     const { match, matches } = state
     const selectable = overridesMethod && ctx.method === 'POST' && hasForm(ctx) ? routesOfForm(matches) : []
     if (selectable.length === 0) {
@@ -185,11 +185,11 @@ function runBeforeBody({ overridesMethod }: RequestParts): Middleware {
 /** Reads the body. The route of a form is known when its method is. */
 function readBody(parts: RequestParts): Middleware {
   return async function readBody(ctx, next) {
-    const state = foundBy(ctx)
+    const state = routesOf(ctx)
     if (!ctx.route) {
       await parts.readBody(ctx)
       overrideMethod(ctx)
-      state.match = find(state.matches, ctx.method)
+      state.match = matchOf(state.matches, ctx.method)
     }
     if (!state.match) return rejectMethod(ctx)
     setRoute(ctx, state.match)
@@ -205,7 +205,7 @@ function readBody(parts: RequestParts): Middleware {
 /** Runs the rest of the route's middleware, and its handler. Tools for Koa find the routes in the `router` property. */
 function runRoute({ table }: RequestParts): Middleware {
   async function runRoute(ctx: Context): Promise<void> {
-    const { done } = foundBy(ctx)
+    const { done } = routesOf(ctx)
     const left = ctx.route.beforeBody.filter((one) => !done.includes(one))
     const run = async (): Promise<unknown> => matchedLayer.get(ctx)?.stack[0]?.(ctx)
     await (left.length > 0 ? chain([...left, run])(ctx) : run())
@@ -219,13 +219,13 @@ const overrides = ['PUT', 'PATCH', 'DELETE']
 
 function overrideMethod(ctx: Context): void {
   const method = lastValue(Reflect.get(Object(ctx.request.body), '_method'))
-  const wanted = typeof method === 'string' ? method.toUpperCase() : ''
-  if (overrides.includes(wanted)) ctx.method = wanted
+  const override = typeof method === 'string' ? method.toUpperCase() : ''
+  if (overrides.includes(override)) ctx.method = override
 }
 
 /** The routes that a form can select by its `_method`. */
 function routesOfForm(matches: readonly Match[]): DeclaredRoute[] {
-  return ['POST', ...overrides].flatMap((method) => find(matches, method)?.route ?? [])
+  return ['POST', ...overrides].flatMap((method) => matchOf(matches, method)?.route ?? [])
 }
 
 /** The fields of a context that are set here. */
@@ -238,7 +238,8 @@ function setRoute(ctx: Context, { route, params, layer }: Match): void {
   matchedLayer.set(ctx, layer)
 }
 
-function find(matches: readonly Match[], method: string): Match | undefined {
+/** The first match whose route handles the method. */
+function matchOf(matches: readonly Match[], method: string): Match | undefined {
   return matches.find(({ route }) => route.handles(method))
 }
 
@@ -252,5 +253,5 @@ function rejectMethod(ctx: Context): void {
 
 /** The methods of a request's path, for the `Allow` header. */
 function methodsOf(ctx: Context): string[] {
-  return [...new Set([...foundBy(ctx).matches.flatMap(({ route }) => route.methods), 'OPTIONS'])]
+  return [...new Set([...routesOf(ctx).matches.flatMap(({ route }) => route.methods), 'OPTIONS'])]
 }

@@ -56,10 +56,10 @@ export async function hashPassword(password: string): Promise<string> {
  */
 export async function verifyPassword(password: string, stored?: string | null): Promise<boolean> {
   if (password.length > maxInputLength) return false
-  const known = parse(stored)
-  const { parameters, salt, hash } = known ?? unknownUser()
+  const parsed = parse(stored)
+  const { parameters, salt, hash } = parsed ?? unknownUser()
   const derived = await queue.run(() => derive(password, salt, parameters))
-  return timingSafeEqual(derived, hash) && known !== undefined
+  return timingSafeEqual(derived, hash) && parsed !== undefined
 }
 
 /** Whether a hash has weaker parameters than those of today. After a sign-in, hash the password again. */

@@ -2,7 +2,7 @@ import type { Context } from '../index.js'
 
 const key = 'return_to'
 
-/** The longest path that is kept: a session in a cookie is small. */
+/** The maximum length of a path, because a session in a cookie is small. */
 const longest = 1000
 
 /** Keeps the page that a visitor has requested, for the time after the sign-in. Only a GET of a page can be repeated. */
@@ -10,7 +10,7 @@ export function keepReturnTo(ctx: Context): void {
   if (ctx.method === 'GET' && isSafePath(ctx.url)) ctx.session[key] = ctx.url
 }
 
-/** Returns the path that `requireUser()` has kept and forgets it; `/` without one. */
+/** Returns the path that `requireUser()` has stored in the session, and removes it; `/` if there is none. */
 export function takeReturnTo(ctx: Context): string {
   const { [key]: path } = ctx.session
   delete ctx.session[key]

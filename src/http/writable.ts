@@ -63,10 +63,10 @@ export function checkOptions(routes: readonly ServingRoute[]): void {
       throw new DeclarationError(`${handlerName.split('.')[0]} has the option requireMatch, but ${reason}`)
     }
     if (!resource?.fields || !resource.model) continue
-    const known = attributesOf(resource.model).map(({ name }) => name)
-    const unknown = resource.fields.find((name) => !known.includes(name))
+    const settable = attributesOf(resource.model).map(({ name }) => name)
+    const unknown = resource.fields.find((name) => !settable.includes(name))
     if (unknown === undefined) continue
-    const others = known.filter((name) => !resource.fields?.includes(name))
+    const others = settable.filter((name) => !resource.fields?.includes(name))
     throw new DeclarationError(
       `${handlerName.split('.')[0]} has the field "${unknown}", which no request can set. ` +
         (others.length > 0

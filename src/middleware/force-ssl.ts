@@ -68,15 +68,15 @@ function redirect(ctx: Context, host: string): void {
 }
 
 function hostCheck({ hosts, host }: ForceSSLOptions): (name: string) => boolean {
-  const known = [...(hosts ?? []), ...(host === undefined ? [] : [nameOfHost(host)])]
-  const wrong = known.find((one) => !isHostPattern(one))
+  const named = [...(hosts ?? []), ...(host === undefined ? [] : [nameOfHost(host)])]
+  const wrong = named.find((one) => !isHostPattern(one))
   if (wrong !== undefined) {
     throw new DeclarationError(
       `forceSSL() expects host names like "example.com", not ${JSON.stringify(wrong)}.`,
     )
   }
   if (!hosts) return (name) => host !== undefined || isHost(name)
-  const patterns = known.map((one) => one.toLowerCase())
+  const patterns = named.map((one) => one.toLowerCase())
   return (name) => isHost(name) && matchesHost(name, patterns)
 }
 

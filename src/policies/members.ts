@@ -154,11 +154,12 @@ export function policyMembers(
       if (isUnscoped in this || !policyOf(this, record.constructor)) return
       const { handlerName, resource } = this.route
       const names = [ability, abilityOf(resource?.action ?? '')]
-      const known = authorizations.get(this)?.get(record)
-      if (known?.id !== undefined && known.id !== record.id)
+      const authorization = authorizations.get(this)?.get(record)
+      if (authorization?.id !== undefined && authorization.id !== record.id)
         throw new AuthorizedIdChanged(handlerName, record.constructor.name)
-      const given = names.find((name) => known?.abilities.has(name))
-      if (given && known?.abilities.get(given) !== ownerOf(this, record)) await this.authorize(record, given)
+      const given = names.find((name) => authorization?.abilities.has(name))
+      if (given && authorization?.abilities.get(given) !== ownerOf(this, record))
+        await this.authorize(record, given)
       beforeCommit(this, () => {
         const abilities = authorizations.get(this)?.get(record)?.abilities
         if (!names.some((name) => abilities?.has(name)))
@@ -199,8 +200,8 @@ function observe<T>(ctx: Context, authorize: () => Promise<T>): Promise<T> {
   const transaction = transactionOf(ctx)
   if (!transaction) throw new NoTransaction()
   const promise = transaction.work.run(authorize)
-  const known = calls.get(ctx)
-  if (known) known.push(promise)
+  const earlier = calls.get(ctx)
+  if (earlier) earlier.push(promise)
   else {
     calls.set(ctx, [promise])
     beforeCommit(ctx, () => rejectUnawaited(ctx))
@@ -216,9 +217,9 @@ function rejectUnawaited(ctx: Context): void {
 function authorizationOf(ctx: Context, record: Model, ability: string): () => void {
   const [owner, id] = [ownerOf(ctx, record), isSaved(record) ? record.id : undefined]
   return () => {
-    const known = authorizations.get(ctx) ?? new Map<object, Authorization>()
-    const { abilities } = known.get(record) ?? { abilities: new Map<string, string>() }
-    authorizations.set(ctx, known.set(record, { id, abilities: abilities.set(ability, owner) }))
+    const records = authorizations.get(ctx) ?? new Map<object, Authorization>()
+    const { abilities } = records.get(record) ?? { abilities: new Map<string, string>() }
+    authorizations.set(ctx, records.set(record, { id, abilities: abilities.set(ability, owner) }))
   }
 }
 

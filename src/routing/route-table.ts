@@ -119,9 +119,9 @@ export class RouteTable {
     const run = (ctx: unknown): Promise<unknown> => route.run(ctx as Context)
     // It runs with our context, and `register` returns the router itself only for a list of paths.
     const layer = this.router.register(path, [...route.methods], run) as unknown as RouteLayer
-    const known = this.entries.get(path)
-    if (known) {
-      known.routed.push({ route, layer })
+    const existing = this.entries.get(path)
+    if (existing) {
+      existing.routed.push({ route, layer })
       return
     }
     const entry = { layer, routed: [{ route, layer }] }

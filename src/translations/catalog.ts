@@ -60,8 +60,8 @@ export class Catalog {
 
   /** The texts of a locale and its fallbacks, by id: those of `de-CH` come from `de-CH`, `de`, `en-US` and `en`, in this order. */
   textsFor(locale: string): ReadonlyMap<string, Text> {
-    const kept = this.merged.get(locale)
-    if (kept) return kept
+    const cached = this.merged.get(locale)
+    if (cached) return cached
     const texts = new Map<string, Text>()
     for (const candidate of [locale, this.fallback, defaultLocale].flatMap(truncations).toReversed())
       for (const catalog of [this.base, this])

@@ -14,18 +14,18 @@ export interface LocalePreferences {
  * 12.5.4), else the fallback.
  */
 export function chooseLocale(
-  known: readonly string[],
+  locales: readonly string[],
   preferences: LocalePreferences,
   fallback: string,
 ): string {
   for (const preference of preferences.chosen) {
     const locale =
       typeof preference === 'string' && preference.length <= maxTagLength
-        ? match(preference, known)
+        ? match(preference, locales)
         : undefined
     if (locale !== undefined) return locale
   }
-  return accepted(known, preferences.accept, fallback) ?? match(fallback, known) ?? fallback
+  return accepted(locales, preferences.accept, fallback) ?? match(fallback, locales) ?? fallback
 }
 
 /** The maximum length of a language tag; longer ones are ignored (RFC 5646, section 4.4.1). */
@@ -36,9 +36,9 @@ interface Range {
   quality: number
 }
 
-function accepted(known: readonly string[], header: string, fallback: string): string | undefined {
+function accepted(locales: readonly string[], header: string, fallback: string): string | undefined {
   const ranges = rangesOf(header)
-  const allowed = known.filter((locale) => !isRefused(locale, ranges))
+  const allowed = locales.filter((locale) => !isRefused(locale, ranges))
   for (const { tag, quality } of ranges.toSorted((a, b) => b.quality - a.quality)) {
     if (quality === 0) break
     const locale = tag === '*' ? (match(fallback, allowed) ?? allowed[0]) : match(tag, allowed)
@@ -70,13 +70,13 @@ function isRefused(locale: string, ranges: readonly Range[]): boolean {
 }
 
 /** The closest existing locale: the same, a more general one, or the first of its language. */
-function match(wanted: string, known: readonly string[]): string | undefined {
+function match(wanted: string, locales: readonly string[]): string | undefined {
   const lower = wanted.toLowerCase()
   const names = truncations(lower)
   for (const name of names) {
-    const locale = known.find((one) => one.toLowerCase() === name)
+    const locale = locales.find((one) => one.toLowerCase() === name)
     if (locale !== undefined) return locale
   }
   const language = names.at(-1) ?? lower
-  return known.find((one) => one.toLowerCase().startsWith(`${language}-`))
+  return locales.find((one) => one.toLowerCase().startsWith(`${language}-`))
 }

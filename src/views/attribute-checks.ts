@@ -54,9 +54,9 @@ function propertiesIn(source: unknown): [name: string, property: string][] {
 /** Explains that a record lacks a property; undefined if it has it. Other values than records often lack optional ones. */
 export function missingAttribute(record: unknown, name: string, property: string): string | undefined {
   if (typeof record !== 'object' || record === null || property in record) return undefined
-  const known = attributesOf(record.constructor)
-  if (!known || known.includes(property)) return undefined
-  const similar = nearest(property, [...known, ...Object.keys(record)])
+  const attributes = attributesOf(record.constructor)
+  if (!attributes || attributes.includes(property)) return undefined
+  const similar = nearest(property, [...attributes, ...Object.keys(record)])
   const hint = similar ? ` Did you mean ${name}.${similar}?` : ''
   return `${record.constructor.name} has no attribute "${property}".${hint}`
 }

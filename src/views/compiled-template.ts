@@ -32,7 +32,7 @@ interface FilesPlugin {
  * The trees of files that templates extend or include, by their paths: most templates extend the same layout. Pug copies a
  * tree before it changes it.
  */
-const parsedBefore = new BoundedMap<{ source: string; tree: unknown }>(100)
+const parsedFiles = new BoundedMap<{ source: string; tree: unknown }>(100)
 
 /** A compiled template, with the files from which it was compiled. */
 export class CompiledTemplate {
@@ -53,9 +53,9 @@ export class CompiledTemplate {
       read: (file) => this.read(file),
       preLex: (source, { filename }) => (treeOf(filename, source) ? '' : source),
       postParse(tree, parsed) {
-        const before = treeOf(parsed.filename, parsed.src)
-        if (before) return before
-        if (parsed.filename !== filename) parsedBefore.set(parsed.filename, { source: parsed.src, tree })
+        const cached = treeOf(parsed.filename, parsed.src)
+        if (cached) return cached
+        if (parsed.filename !== filename) parsedFiles.set(parsed.filename, { source: parsed.src, tree })
         return tree
       },
       ...(options.checksAttributes && { preCodeGen: addChecks }),
@@ -86,7 +86,8 @@ export class CompiledTemplate {
   }
 }
 
+/** The cached tree of a file; undefined if its source has changed. */
 function treeOf(file: string, source: string): unknown {
-  const before = parsedBefore.get(file)
-  return before?.source === source ? before.tree : undefined
+  const cached = parsedFiles.get(file)
+  return cached?.source === source ? cached.tree : undefined
 }

@@ -24,7 +24,7 @@ export class Pages {
     private readonly helpers: Record<string, Helper>,
     options: Pick<RendererOptions, 'folders' | 'cache' | 'checksAttributes'>,
   ) {
-    this.renderer = new Renderer({ ...options, explain: (error) => explained(error, table) })
+    this.renderer = new Renderer({ ...options, explain: (error) => explainMissingHelper(error, table) })
     if (options.checksAttributes) this.warnings = new TemplateWarnings()
   }
 
@@ -59,7 +59,7 @@ export class Pages {
 }
 
 /** Explains the call of a path helper that does not exist. */
-function explained(error: Error, { helpers }: RouteTable): Error {
+function explainMissingHelper(error: Error, { helpers }: RouteTable): Error {
   const name = /^(\w+Path) is not a function$/.exec(error.message)?.[1]
   if (name === undefined || name in helpers) return error
   return Object.assign(new UnknownRoute(name, nearest(name, Object.keys(helpers))), { cause: error })

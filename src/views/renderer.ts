@@ -4,7 +4,7 @@ import { channels, measure } from '../common/channels.js'
 import { BoundedMap } from '../common/memoize.js'
 import { TemplateNotFound } from '../errors.js'
 import { CompiledTemplate, type CompileOptions } from './compiled-template.js'
-import { locatedError } from './template-errors.js'
+import { locateError } from './template-errors.js'
 
 /** The options of a renderer. */
 export interface RendererOptions {
@@ -22,7 +22,7 @@ export interface RendererOptions {
 export const frameworkTemplates = join(import.meta.dirname, '../../../templates')
 
 /** The templates of all renderers: the next application of a process, for example in tests, need not compile them again. */
-const compiledBefore = new BoundedMap<CompiledTemplate>(1000)
+const compiledTemplates = new BoundedMap<CompiledTemplate>(1000)
 
 /**
  * Renders pug templates by name. A template overrides one of the same name in a later folder, even if another template
@@ -58,7 +58,7 @@ export class Renderer implements CompileOptions {
     } catch (error) {
       // The name of a template that does not exist may be a parameter.
       if (!(error instanceof TemplateNotFound)) end?.(error)
-      throw locatedError(error, this.explain)
+      throw locateError(error, this.explain)
     }
   }
 
@@ -67,12 +67,12 @@ export class Renderer implements CompileOptions {
   }
 
   private template(view: string): CompiledTemplate {
-    const kept = this.compiled.get(view)
-    if (kept && (!this.debug || kept.isCurrent)) return kept
+    const own = this.compiled.get(view)
+    if (own && (!this.debug || own.isCurrent)) return own
     const key = JSON.stringify([view, this.debug, this.checksAttributes, ...this.folders])
-    const before = compiledBefore.get(key)
-    const template = before?.isCurrent ? before : new CompiledTemplate(`${view}.pug`, this)
-    compiledBefore.set(key, template)
+    const shared = compiledTemplates.get(key)
+    const template = shared?.isCurrent ? shared : new CompiledTemplate(`${view}.pug`, this)
+    compiledTemplates.set(key, template)
     this.compiled.set(view, template)
     return template
   }
@@ -86,10 +86,10 @@ export class Renderer implements CompileOptions {
 
   locate(name: string): string {
     if (!isWithin(name)) throw new TemplateNotFound(name, [])
-    const tried = this.folders.map((folder) => join(folder, name))
-    const found = tried.find((file) => existsSync(file))
-    if (!found) throw new TemplateNotFound(name, tried)
-    return found
+    const files = this.folders.map((folder) => join(folder, name))
+    const existing = files.find((file) => existsSync(file))
+    if (!existing) throw new TemplateNotFound(name, files)
+    return existing
   }
 }
 

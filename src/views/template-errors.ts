@@ -6,7 +6,7 @@ import { relative } from 'node:path'
  *
  * @param explain returns a better error for the one that was thrown
  */
-export function locatedError(error: unknown, explain: (error: Error) => Error): unknown {
+export function locateError(error: unknown, explain: (error: Error) => Error): unknown {
   if (!(error instanceof Error)) return error
   const source = lineOfSyntaxError(error) ?? lineOfRunningTemplate(error)
   const explained = explain(error)

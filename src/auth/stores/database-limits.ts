@@ -64,9 +64,9 @@ class DatabaseLimits implements LimitStore {
   }
 
   async increment(key: string, window: number): Promise<LimitCount> {
-    const known = (await this.count(key, window)) ?? (await this.addNew(key, window))
+    const row = (await this.count(key, window)) ?? (await this.addNew(key, window))
     await this.rows.cleanUp(this.now())
-    return { count: Number(known.requests), milliseconds: Math.max(0, Number(known.ends_at) - this.now()) }
+    return { count: Number(row.requests), milliseconds: Math.max(0, Number(row.ends_at) - this.now()) }
   }
 
   async decrement(id: string): Promise<void> {
@@ -85,7 +85,7 @@ class DatabaseLimits implements LimitStore {
     return this.database.close()
   }
 
-  /** Counts a request of a known key. The update locks the row, so the row that is read is the counted one. */
+  /** Counts a request of a key that has a row. The update locks the row, so the row that is read is the counted one. */
   private count(id: string, window: number): Promise<Row | undefined> {
     const now = this.now()
     const counting = async (tx: EntityManager): Promise<Row | undefined> => {
@@ -105,7 +105,7 @@ class DatabaseLimits implements LimitStore {
     return this.rows.run(() => this.database.transaction(counting))
   }
 
-  /** A request that another one has preceded is counted as one of a known key. */
+  /** Adds the row of a key. If another request has added it first, this one is counted in that row. */
   private async addNew(id: string, window: number): Promise<Row> {
     const row = { id, requests: 0, ends_at: this.now() + window }
     const insert = this.database.createQueryBuilder().insert().into(this.table).values(row).orIgnore()

@@ -16,11 +16,11 @@ export class MemoryLimits implements LimitStore {
 
   async increment(key: string, window: number): Promise<LimitCount> {
     const now = this.now()
-    const known = this.windows.get(key)
-    const current = known && known.endsAt > now ? known : { count: 0, endsAt: now + window }
+    const previous = this.windows.get(key)
+    const current = previous && previous.endsAt > now ? previous : { count: 0, endsAt: now + window }
     current.count += 1
     // The key moves to the end, so the first keys are the oldest.
-    if (current !== known) this.windows.delete(key)
+    if (current !== previous) this.windows.delete(key)
     this.windows.set(key, current)
     if (this.windows.size > maxKeys) this.prune(now)
     return { count: current.count, milliseconds: current.endsAt - now }

@@ -56,17 +56,17 @@ export function rejectSeveralHosts(rawHeaders: readonly string[]): void {
  * @param listening the address on which it listens
  */
 export function developmentHosts(named: readonly string[], listening?: string): Middleware {
-  const known = new DevelopmentHosts(named, listening)
+  const hosts = new DevelopmentHosts(named, listening)
 
   return function developmentHosts(ctx, next) {
-    const error = known.check(ctx.headers)
+    const error = hosts.check(ctx.headers)
     if (error) throw error
     return next()
   }
 }
 
 /** The names that browsers resolve to this machine. */
-const local = ['localhost', '*.localhost']
+const localNames = ['localhost', '*.localhost']
 
 /**
  * The hosts that a development server accepts: localhost, IP addresses and configured hosts.
@@ -92,7 +92,7 @@ export class DevelopmentHosts {
         `${JSON.stringify(malformed)} isn't a valid development host. Write it like "blog.example" or "*.blog.example".`,
       )
     this.configured = hosts.map((host) => host.toLowerCase())
-    this.accepted = [...local, ...this.configured, listening.toLowerCase()]
+    this.accepted = [...localNames, ...this.configured, listening.toLowerCase()]
   }
 
   /** Returns the reason for rejecting a request with these headers, or undefined if it is accepted. */

@@ -51,12 +51,12 @@ interface Labelled {
 export function sortByLabel<T extends { id: string }>(records: readonly T[], locale = defaultLocale): T[] {
   const { compare } = collator(locale)
   return records
-    .map((record) => ({ record, label: givenLabel(record) }))
+    .map((record) => ({ record, label: titleOrName(record) }))
     .toSorted((one, other) => compare(one.label, other.label))
     .map(({ record }) => record)
 }
 
-function givenLabel({ title, name }: Labelled): string {
+function titleOrName({ title, name }: Labelled): string {
   return textValue(title ?? name)
 }
 

@@ -215,10 +215,10 @@ export class Form extends Fields {
 
   /** A text field for the id of one more record of a list, or for each submitted text that is not the id of a record. */
   #otherIds(attribute: string, { choices }: Offer): Html[] {
-    const known = choices.map(choiceValue)
-    const others = this.#values(attribute).filter((value) => value !== '' && !known.includes(value))
+    const offered = choices.map(choiceValue)
+    const others = this.#values(attribute).filter((value) => value !== '' && !offered.includes(value))
     return (others.length > 0 ? others : ['']).map((value, index) => {
-      const id = this.#partId(attribute, known.length + index)
+      const id = this.#partId(attribute, offered.length + index)
       const input = { type: 'text', id, name: attribute, value, 'aria-invalid': this.invalidOf(attribute) }
       return html`<label for="${id}">${this.context.t('kit.another_id')}</label>
         ${inputTag(attributes(input))}`
