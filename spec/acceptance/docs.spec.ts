@@ -63,6 +63,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
 
     before(() => {
       const folder = application()
+      for (const [file, code] of Object.entries(accounts)) write(folder, code, file)
       for (const block of compiled) {
         if (!isPiece(block)) write(folder, moduleOf(block), fileOf(block))
         // Other blocks import it.
@@ -73,7 +74,6 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
       write(folder, pieces.code, pieces.file)
       // A block of CONTRIBUTING.md is a file of the framework.
       write(folder, "export type { Context, Middleware } from 'resource-kit'\n", 'src/context.ts')
-      write(folder, accounts, 'src/authentication.ts')
       complaints = compile(folder)
       rmSync(folder, { recursive: true, force: true })
     })
@@ -379,14 +379,26 @@ declare class Member extends Model {
 `
 
 /** The part of the file of `kit generate auth` that examples import. */
-const accounts = `
+const accounts = {
+  'src/authentication.ts': `
 import type { Context } from 'resource-kit'
 import { User } from './models/user.js'
 
 export function userOf(_ctx: Context): User {
   return new User()
 }
-`
+`,
+  // With the columns that pages add to it.
+  'src/models/user.ts': `
+import { Model } from 'resource-kit'
+
+export class User extends Model {
+  name!: string
+  email!: string
+  admin!: boolean
+}
+`,
+}
 
 /** The lines that call the `kit` command, as arrays of words. */
 function kitCommandsOf(code: string): string[][] {
