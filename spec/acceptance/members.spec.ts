@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import type { Database } from '../../src/index.js'
+import { idempotency, idempotencyKeysTable, Use, type Context, type Database } from '../../src/index.js'
 import { mails } from '../../src/mail/index.js'
 import { loadExample } from '../support/applications/example.js'
 import { describeInBrowser, startBrowser, visit, type Visitor } from '../support/browser.js'
@@ -15,16 +15,31 @@ describeInBrowser('examples/members with two browsers', () => {
   let ada: Visitor
   let bob: Visitor
   let count = 0
+  /** Called when the application receives a new post. */
+  let received: () => unknown
 
   before(async () => {
-    const example = await loadExample('members')
+    const example = await loadExample('members', async (theirs, load) => {
+      const { PostsResource } = await load('actions/posts.js')
+      // The posts recognize keys, as docs/requests-sent-twice.md describes it for a class.
+      Use(async function receive(ctx: Context, next: () => Promise<void>) {
+        if (ctx.method === 'POST') await received()
+        await next()
+      }, idempotency(theirs))(PostsResource as never)
+    })
     database = example.database
-    site = await Site.open(example.app, () => database.migrate())
+    site = await Site.open(example.app, async () => {
+      await database.migrate()
+      const runner = database.createQueryRunner()
+      await runner.createTable(idempotencyKeysTable(runner))
+      await runner.release()
+    })
     browser = await startBrowser()
     ;[ada, bob] = [await visit(browser, site.url), await visit(browser, site.url)]
   })
 
   beforeEach(async () => {
+    received = () => undefined
     mails.clear()
     for (const table of ['rate_limits', 'sessions', 'posts', 'users'])
       await database.query(`DELETE FROM ${table}`)
@@ -94,6 +109,128 @@ describeInBrowser('examples/members with two browsers', () => {
     expect((await bob.page.goto(path))?.status()).to.equal(404)
     await bob.page.goto('/posts')
     expect(await bob.page.getByRole('main').innerText()).to.not.include("Ada's post")
+  })
+
+  describe('without JavaScript', () => {
+    let tabs: Page[]
+    let page: Page
+    let other: Page
+
+    before(async () => {
+      const visitor = await visit(browser, site.url, { javaScriptEnabled: false })
+      page = visitor.page
+      other = await page.context().newPage()
+      tabs = [page, other]
+    })
+
+    beforeEach(async () => {
+      await page.context().clearCookies()
+      count += 1
+      await send(page, '/registration', { email: `member${count}@example.com`, password })
+    })
+
+    after(() => page?.context().close())
+
+    async function titles(): Promise<string[]> {
+      const rows: { title: string }[] = await database.query('SELECT title FROM posts ORDER BY title')
+      return rows.map(({ title }) => title)
+    }
+
+    const title = (tab: Page) => tab.getByLabel('Title')
+    const hidden = (name: string) => page.locator(`main form [name=${name}]`).getAttribute('value')
+
+    async function save(tab: Page): Promise<void> {
+      const answered = tab.waitForEvent('response', (response) => response.request().method() === 'POST')
+      await Promise.all([
+        tab.waitForEvent('load'),
+        answered,
+        tab.getByRole('button', { name: 'Save' }).click(),
+      ])
+    }
+
+    /** Creates a post by its form, and returns its path. */
+    async function newPost(text: string): Promise<string> {
+      await page.goto('/posts/new')
+      await title(page).fill(text)
+      await save(page)
+      return new URL(page.url()).pathname
+    }
+
+    it('creates one post on a double click, and shows it with the message', async () => {
+      let requests = 0
+      let second = (): void => {}
+      const arrived = new Promise<void>((resolve) => (second = resolve))
+      let first = (): void => {}
+      const sent = new Promise<void>((resolve) => (first = resolve))
+      received = () => {
+        requests += 1
+        if (requests > 1) return second()
+        first()
+        return arrived
+      }
+      await page.goto('/posts/new')
+      await title(page).fill('once')
+      const { x = 0, y = 0 } = (await page.getByRole('button', { name: 'Save' }).boundingBox()) ?? {}
+      await page.mouse.click(x + 5, y + 5)
+      await sent
+      await page.mouse.click(x + 5, y + 5)
+      await page.waitForURL(/\/posts\/[\w-]{36}$/)
+      expect(await page.getByRole('heading', { level: 1 }).innerText()).to.equal('once')
+      expect(await page.getByRole('status').innerText()).to.contain('created')
+      expect([requests, await titles()]).to.deep.equal([2, ['once']])
+    })
+
+    it('loads a new form with a new key if the visitor goes back, so that sending it makes a second post', async () => {
+      await page.goto('/posts/new')
+      const keys = [await hidden('idempotency_key')]
+      for (const text of ['first', 'second']) {
+        await title(page).fill(text)
+        await save(page)
+        await page.goBack()
+        keys.push(await hidden('idempotency_key'))
+        // Chromium fills in what the visitor has typed.
+        expect(await title(page).inputValue()).to.equal(text)
+      }
+      expect(new Set(keys).size).to.equal(3)
+      expect(await titles()).to.deep.equal(['first', 'second'])
+    })
+
+    it('shows a form that is out of date again, which can be saved', async () => {
+      const path = await newPost('first')
+      for (const tab of tabs) await tab.goto(`${path}/edit`)
+      await title(page).fill('from the first tab')
+      await page.getByLabel('Body').fill('body of the first tab')
+      await save(page)
+      expect(await page.getByRole('status').innerText()).to.contain('updated')
+      await title(other).fill('from the second tab')
+      const answered = other.waitForResponse((response) => response.request().method() === 'POST')
+      await save(other)
+      expect((await answered).status()).to.equal(409)
+      expect(await other.getByRole('alert').innerText()).to.contain(
+        'Save again to replace the current values.',
+      )
+      expect(await other.locator('#post_title_error').innerText()).to.equal('Now: from the first tab')
+      expect(await other.locator('#post_body_error').innerText()).to.equal('Now: body of the first tab')
+      expect(await title(other).inputValue()).to.equal('from the second tab')
+      expect(await titles()).to.deep.equal(['from the first tab'])
+      await save(other)
+      expect(new URL(other.url()).pathname).to.equal(path)
+      expect(await titles()).to.deep.equal(['from the second tab'])
+    })
+
+    it('has the current version in the form that the visitor goes back to', async () => {
+      const path = await newPost('first')
+      await page.goto(`${path}/edit`)
+      await title(page).fill('second')
+      await save(page)
+      await page.goBack()
+      expect(await hidden('lock_version')).to.equal('2')
+      expect(await title(page).inputValue()).to.equal('second')
+      await title(page).fill('third')
+      await save(page)
+      expect(new URL(page.url()).pathname).to.equal(path)
+      expect(await titles()).to.deep.equal(['third'])
+    })
   })
 
   it('ends the other session when the password changes', async () => {

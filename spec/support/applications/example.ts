@@ -8,15 +8,23 @@ export interface Example {
   database: Database
 }
 
-/** Loads an application of examples/ with an empty database of its own. A process can load it once. */
-export async function loadExample(name: 'blog' | 'members'): Promise<Example> {
+/**
+ * Loads an application of examples/ with an empty database of its own. A process can load it once.
+ *
+ * @param prepare changes a class of the application before its routes are declared
+ */
+export async function loadExample(
+  name: 'blog' | 'members',
+  prepare?: (database: Database, load: (path: string) => Promise<Record<string, unknown>>) => Promise<void>,
+): Promise<Example> {
   const before = process.env['DATABASE_URL']
   process.env['DATABASE_URL'] = await sharedDatabase()
   const folder = new URL(`../../../../examples/${name}/`, import.meta.url)
   try {
     return await startIn(folder, async () => {
-      const { app }: { app: App } = await import(new URL('dist/src/app.js', folder).href)
       const { database }: { database: Database } = await import(new URL('dist/src/database.js', folder).href)
+      await prepare?.(database, (path) => import(new URL(`dist/src/${path}`, folder).href))
+      const { app }: { app: App } = await import(new URL('dist/src/app.js', folder).href)
       app.callback()
       return { app, database }
     })
