@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Context } from '../../src/index.js'
 import {
+  GuardedLetter,
   HeardLetter,
   Letter,
   newRecord,
@@ -24,6 +25,14 @@ describe('The ETag header', () => {
   before(async () => {
     office = await openOffice({ api: false }, (app) => {
       app.get('/tagged', (ctx) => respond(ctx))
+      app.get('/explicit/{id}', async (ctx) =>
+        ctx.respond({ data: await ctx.find(Letter, ctx.params['id']) }),
+      )
+      app.put('/explicit/{id}', async (ctx) => {
+        const found = ctx.bind(await ctx.find(Letter, ctx.params['id']), ['title'])
+        const errors = await ctx.save(found)
+        return errors ? ctx.respond(errors) : ctx.respond({ data: found })
+      })
       app.get('/letters/{letter_id}/parcels', async (ctx) => {
         const parcel = await ctx.findOneBy(Parcel, { letter_id: ctx.params['letter_id'] })
         return ctx.respond({ data: await ctx.load(parcel, 'letter') })
@@ -74,6 +83,38 @@ describe('The ETag header', () => {
       }
     })
   }
+
+  const places: Record<string, (letter: Letter) => Promise<[shown: string, changed?: string]>> = {
+    'an item': async ({ id }) => [`/letters/${id}`],
+    'an item that is nested in another one': async ({ id }) => {
+      const reply = await newRecord(office.database, Letter, { reply_to_id: id })
+      return [`/letters/${id}/replies/${reply.id}`]
+    },
+    'an item of a resource with another parameter': async ({ slug }) => [`/titles/${slug}`],
+    'the record of a singular resource': async ({ id }) => {
+      await office.database.manager.update(Letter, { slug: 'first' }, { slug: null })
+      await office.database.manager.update(Letter, { id }, { slug: 'first' })
+      return ['/first']
+    },
+    'an item with a policy': async () => [`/guarded/${(await newRecord(office.database, GuardedLetter)).id}`],
+    'an item that a route beneath it changes': async ({ id }) => [`/letters/${id}`, `/letters/${id}/count`],
+    'an explicit route': async ({ id }) => [`/explicit/${id}`],
+  }
+  for (const [place, pathsOf] of Object.entries(places))
+    for (const accept of [...formats, 'html']) {
+      it(`of ${place} as ${accept} ${accept === 'html' ? 'is absent' : 'leads to 304 and lets one change pass'}`, async () => {
+        const [shown, changed = shown] = await pathsOf(letter)
+        const tag = tagOf(await get(shown, { accept }))
+        const again = await get(shown, { accept, headers: { 'If-None-Match': tag || '*' } })
+        expect([again.status, tagOf(again)]).to.deep.equal([accept === 'html' ? 406 : 304, tag])
+        if (accept === 'html') return expect(tag).to.equal('')
+        expect(tag).to.match(/^"\d-[\w-]{16}"$/)
+        const change = { accept, headers: { 'If-Match': tag }, json: { title: 'changed' } }
+        const first = await get(changed, change, 'PUT')
+        expect([first.status, Number(tagOf(first)[1])]).to.deep.equal([200, Number(tag[1]) + 1])
+        expect((await get(changed, change, 'PUT')).status).to.equal(412)
+      })
+    }
 
   it('differs between formats, and between versions', async () => {
     const [json, xml] = [await get(path), await get(path, { accept: 'xml' })]
@@ -170,6 +211,8 @@ describe('The ETag header', () => {
     expect(tagOf(await get('/tagged'))).to.match(/^"1-/)
     const missing = await get(`/letters/${unknownId}`, { headers: { 'If-None-Match': '*' } })
     expect([missing.status, tagOf(missing)]).to.deep.equal([404, ''])
+    const refused = await get(path, { accept: 'image/png', headers: { 'If-None-Match': '*' } })
+    expect([refused.status, tagOf(refused)]).to.deep.equal([406, ''])
     expect(tagOf(await get(path, { json: { title: '' } }, 'PUT'))).to.equal('')
     expect(tagOf(await get(path, { headers: { 'If-Match': '"9"' }, json: {} }, 'PUT'))).to.equal('')
   })

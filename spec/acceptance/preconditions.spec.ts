@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { requireUser } from '../../src/auth/index.js'
 import { BaseResource, Resource, type Context } from '../../src/index.js'
 import {
   GuardedLetter,
@@ -16,6 +17,8 @@ interface Change {
   path: string
   headers: Record<string, string>
   json: Record<string, unknown>
+  /** What follows the JSON. */
+  end?: string
 }
 
 /** A reason to reject a change, in the order in which they are checked. */
@@ -39,6 +42,10 @@ describe('The conditions of a request', () => {
         const found = await ctx.find(Letter, ctx.params['id'])
         const errors = await ctx.save(ctx.bind(found, ['title']))
         return errors ? ctx.respond(errors) : ctx.respond({ data: found })
+      })
+      app.group('/signed', (signed) => {
+        signed.use(requireUser())
+        signed.put('/{id}', async (ctx) => ctx.respond({ data: await ctx.find(Letter, ctx.params['id']) }))
       })
       app.post('/nothing', (ctx) => ctx.respond({ data: { done: true } }))
     })
@@ -64,26 +71,29 @@ describe('The conditions of a request', () => {
   }
 
   describe('are checked in this order, of which the first that fails determines the response:', () => {
+    /** Lets a change have another path, unless an earlier reason has given it one. */
+    const at = (path: (id: string) => string) => (change: Change) => {
+      if (!change.path.startsWith('/strict')) return false
+      change.path = path(letter.id)
+      return undefined
+    }
     const reasons: Reason[] = [
+      { name: 'no such path', status: 404, apply: at((id) => `/nowhere/${id}`) },
+      { name: 'another method of the path', status: 405, apply: at((id) => `/letters/${id}/seal`) },
+      { name: 'no user', status: 401, apply: at((id) => `/signed/${id}`) },
       {
         name: 'another type of body',
         status: 415,
         apply: ({ headers }) => void (headers['content-type'] = 'text/csv'),
       },
       {
-        name: 'no such record',
-        status: 404,
-        apply: (change) => void (change.path = `/letters/${unknownId}`),
+        name: 'a body that is too long',
+        status: 413,
+        apply: ({ json }) => void (json['body'] = 'x'.repeat(1024 * 1024)),
       },
-      {
-        name: 'a policy',
-        status: 403,
-        apply(change) {
-          if (!change.path.startsWith('/strict')) return false
-          change.path = `/guarded/${letter.id}`
-          return undefined
-        },
-      },
+      { name: 'malformed JSON', status: 400, apply: (change) => void (change.end = '}') },
+      { name: 'no such record', status: 404, apply: at(() => `/letters/${unknownId}`) },
+      { name: 'a policy', status: 403, apply: at((id) => `/guarded/${id}`) },
       {
         name: 'no condition, where one is required',
         status: 428,
@@ -141,8 +151,8 @@ describe('The conditions of a request', () => {
           }
           if (reason.status === 428) change.json['lock_version'] = null
           if (reason.apply(change) === false || other.apply(change) === false) continue
-          const { path, headers, json } = change
-          const response = await request('PUT', path, { headers, body: JSON.stringify(json) })
+          const { path, headers, json, end = '' } = change
+          const response = await request('PUT', path, { headers, body: JSON.stringify(json) + end })
           const title = `${reason.name} before ${other.name}: ${response.text}`
           expect(response.status, title).to.equal(reason.status)
           expect(response.json.type, title).to.equal(reason.type && `urn:resource-kit:${reason.type}`)
@@ -373,6 +383,14 @@ describe('The conditions of a request', () => {
         expect(any.status).to.be.lessThan(300)
       })
     }
+
+    it('do not hide why the request has failed', async () => {
+      const headers = { 'If-Match': '"3"' }
+      expect((await request('POST', '/letters', { headers, json: { title: '' } })).status).to.equal(422)
+      const json = { title: 'new', slug: 'first' }
+      expect((await request('POST', '/letters', { headers, json })).status).to.equal(409)
+      expect((await request('PUT', `/postcards/${unknownId}`, { headers, json })).status).to.equal(404)
+    })
 
     it('reject a record of a model without a version', async () => {
       const { id } = await newRecord(office.database, Postcard)
