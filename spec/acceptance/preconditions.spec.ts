@@ -17,7 +17,7 @@ interface Change {
   path: string
   headers: Record<string, string>
   json: Record<string, unknown>
-  /** What follows the JSON. */
+  /** The text after the JSON. */
   end?: string
 }
 

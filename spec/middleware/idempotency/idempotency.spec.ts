@@ -403,32 +403,47 @@ describe('idempotency(database)', () => {
   })
 
   itOnce('writes no key, cookie or token into tables, the log and error pages', () =>
-    withKeyed({ env: 'development', needsToken: true }, async ({ app, site, handle, keys, log }) => {
-      // An error page shows the source of the spec, which must not contain them either.
-      const [inHeader = '', inForm = '', inCookie = ''] = ['h', 'f', 'c'].map((it) => it.repeat(20))
-      app.get('/form', (ctx) => html(ctx, `<input name="authenticity_token" value="${ctx.csrfToken}">`))
-      await site.get('/form')
-      const texts: string[] = []
-      const send = async (request: SpecRequest) => texts.push((await site.post('/notes', request)).text)
-      handle((ctx) => {
-        Object.assign(ctx.session, { basket: inCookie })
-        return save(ctx)
-      })
-      for (const title of ['a', 'b', 'b']) {
-        await send(keyed(inHeader, { json: { title } }))
-        await send({ form: { title, idempotency_key: inForm } })
-      }
-      handle((ctx) => {
-        throw new Error(`fails for ${ctx.path}`)
-      })
-      await send(keyed(`${inHeader}2`, { form: { title: 'c', idempotency_key: inForm }, accept: 'html' }))
-      await send({ form: { title: 'c', idempotency_key: `${inForm} is malformed` } })
-      expect(texts.join()).to.contain('fails for /notes').and.contain('The field idempotency_key must')
-      expect(await keys()).to.have.length(3)
-      const written = [JSON.stringify(await keys()), log.text(), ...texts].join('\n')
-      for (const secret of [inHeader, inForm, inCookie, site.token ?? ''])
-        expect(written).to.not.contain(secret)
-    }),
+    withKeyed(
+      { env: 'development', needsToken: true },
+      async ({ app, site, database, handle, keys, log }) => {
+        // An error page shows the source of the spec, which must not contain them either.
+        const [inHeader = '', inForm = '', inCookie = '', bearer = ''] = ['h', 'f', 'c', 'b'].map((it) =>
+          it.repeat(20),
+        )
+        app.get('/form', (ctx) => html(ctx, `<input name="authenticity_token" value="${ctx.csrfToken}">`))
+        await site.get('/form')
+        const texts: string[] = []
+        const cookies: string[] = []
+        const send = async (request: SpecRequest) => {
+          const headers = { ...request.headers, Authorization: `Bearer ${bearer}` }
+          const response = await site.post('/notes', { ...request, headers })
+          texts.push(response.text)
+          for (const cookie of response.headers.getSetCookie())
+            cookies.push(/=([^;]*)/.exec(cookie)?.[1] ?? '')
+        }
+        handle((ctx) => {
+          Object.assign(ctx.session, { basket: inCookie })
+          return save(ctx)
+        })
+        for (const title of ['a', 'b', 'b']) {
+          await send(keyed(inHeader, { json: { title } }))
+          await send({ form: { title, idempotency_key: inForm } })
+        }
+        handle((ctx) => {
+          throw new Error(`fails for ${ctx.path}`)
+        })
+        await send(keyed(`${inHeader}2`, { form: { title: 'c', idempotency_key: inForm }, accept: 'html' }))
+        await send({ form: { title: 'c', idempotency_key: `${inForm} is malformed` } })
+        expect(texts.join()).to.contain('fails for /notes').and.contain('The field idempotency_key must')
+        expect(await keys()).to.have.length(3)
+        const notes = await database.query('SELECT * FROM notes')
+        const written = [JSON.stringify([await keys(), notes]), log.text(), ...texts].join('\n')
+        const long = cookies.filter((cookie) => cookie.length > 20)
+        expect(long.length).to.be.greaterThan(0)
+        for (const secret of [inHeader, inForm, inCookie, bearer, site.token ?? '', ...long])
+          expect(written).to.not.contain(secret)
+      },
+    ),
   )
 
   describeOnce('at the start', () => {
