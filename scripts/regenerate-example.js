@@ -73,7 +73,7 @@ function injectNotifier(application) {
     '',
   )
   above(
-    "\n    const path = ctx.pathFor('postCommentPath', comment)\n    ctx.set(",
+    '\n    return ctx.respond(201, {',
     '    ctx.afterCommit(() => this.notifier.send(`Comment on "${post.title}": ${comment.body}`))',
   )
 }

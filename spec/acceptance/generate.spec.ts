@@ -1016,9 +1016,8 @@ const PUBLISH = `
     const errors = await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/edit', { post, errors }) })
 
-    const path = ctx.pathFor('postPath', post)
     return ctx.respond({
-      html: () => ctx.seeOther(path, { success: ctx.t('post.publish.success') }),
+      html: () => ctx.seeOther(ctx.pathFor('postPath', post), { success: ctx.t('post.publish.success') }),
       data: post,
     })
   }

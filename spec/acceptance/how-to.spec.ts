@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../support/documentation/code-blocks.js'
-import { environment, kit, newApplication } from '../support/kit.js'
+import { environment, kit, kitFile, newApplication } from '../support/kit.js'
 
 /** Registers the declarations of the recipes, as they describe it. */
 const routes = `
@@ -117,7 +117,7 @@ describe('An application with the recipes of docs/how-to.md', function () {
   }
 
   async function start(): Promise<[ChildProcess, string]> {
-    const child = spawn(process.execPath, ['dist/src/main.js'], {
+    const child = spawn(process.execPath, [kitFile, 'start', '--fallback-env', 'development'], {
       cwd: folder,
       env: environment({ PORT: '0' }),
       stdio: ['ignore', 'pipe', 'inherit'],

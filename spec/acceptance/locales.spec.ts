@@ -109,8 +109,7 @@ describe('The commands for languages', () => {
       const command = localesCommand({ write: (text) => (output += text) }, () => app.folder)
       const error = await failure(command.parseAsync([], { from: 'user' }))
       expect(output.replaceAll(/ +/g, ' ').split('\n').filter(Boolean)).to.deep.equal([
-        'de: 8 missing',
-        ' pages.description Blog is a web application.',
+        'de: 7 missing',
         ' pages.footer Made with resource-kit',
         ' pages.home.lead Your application is running. These are its resources:',
         ' pages.home.note Edit this page in {{page}} and its styles in {{styles}}.',

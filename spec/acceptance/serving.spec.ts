@@ -102,10 +102,22 @@ describe('The commands that run an application', function () {
         expect(said.match(warning)).to.have.length(1)
       })
 
-      it('runs the migration with --migrate, in the environment of --fallback-env, and ends with the npm that started it', async () => {
+      it('runs the migration once with --migrate in production', async () => {
+        const env = {
+          PORT: '0',
+          HOST: '127.0.0.1',
+          SESSION_SECRET: 'x'.repeat(32),
+          DATABASE_URL: 'sqlite:db/migrating-in-production.sqlite',
+        }
+        await serve('start', env, '--migrate', '--workers', '2')
+        expect(said.match(/migrated Nothing1795132800000/g)).to.have.length(1)
+        expect(said).to.not.match(warning)
+      })
+
+      it('runs the migration outside of production, in the environment of --fallback-env, and ends with the npm that started it', async () => {
         const env = { npm_lifecycle_event: 'start', PORT: '0', DATABASE_URL: 'sqlite:db/migrating.sqlite' }
         // Like npm, the shell forwards no signal.
-        const address = await serveByShell('start', env, '--migrate', '--fallback-env', 'development')
+        const address = await serveByShell('start', env, '--fallback-env', 'development')
         expect(said).to.include('migrated Nothing1795132800000').and.not.to.match(warning)
         expect((await fetch(address)).status).to.equal(200)
         const [shell] = children.splice(0)

@@ -1,5 +1,14 @@
 import { expect } from 'chai'
-import { App, ValidationErrors, type Handler } from '../../src/index.js'
+import {
+  App,
+  BaseResource,
+  Model,
+  Parent,
+  Resource,
+  ValidationErrors,
+  type Context,
+  type Handler,
+} from '../../src/index.js'
 import { Site } from '../support/site.js'
 
 describe('ctx.respond', () => {
@@ -70,6 +79,66 @@ describe('ctx.respond', () => {
     expect([json, xml].map((response) => response.slice(0, 3))).to.deep.equal(['406', '406'])
     const { html } = await answersOf((ctx) => ctx.respond({ data: [] }))
     expect(html.slice(0, 3)).to.equal('406')
+  })
+
+  describe('with the status 201', () => {
+    class Note extends Model {}
+    class Page extends Model {
+      slug = 'the page'
+    }
+
+    @Resource('/notes', { model: Note })
+    class NotesResource extends BaseResource {
+      override async create(ctx: Context) {
+        const note = Object.assign(new Note(), { id: '7' })
+        const { sent } = ctx.query
+        if (sent === 'own') ctx.set('Location', '/elsewhere')
+        if (sent === 'unsaved') return ctx.respond(201, { data: new Note() })
+        if (sent === 'other') return ctx.respond(201, { data: new Page() })
+        if (sent === '200') return ctx.respond({ data: note })
+        return ctx.respond(201, { html: () => (ctx.body = 'a page'), data: note })
+      }
+    }
+
+    @Resource('/pages', { model: Page, param: 'slug' })
+    @Parent(NotesResource)
+    class PagesResource extends BaseResource {
+      override async create(ctx: Context) {
+        return ctx.respond(201, { data: new Page() })
+      }
+    }
+
+    let site: Site
+    before(async () => {
+      const app = new App()
+      app.group('/{team}', (team) => {
+        team.resource(NotesResource)
+        team.resource(PagesResource)
+      })
+      site = await Site.open(app)
+    })
+    after(() => site.close())
+
+    async function locationOf(path: string, accept = 'json'): Promise<string | null> {
+      return (await site.post(path, { accept: `application/${accept}`, json: {} })).headers.get('location')
+    }
+
+    it('sets Location to the path of the record in the resource, below the same parents', async () => {
+      for (const accept of ['json', 'xml'])
+        expect(await locationOf('/a/notes', accept)).to.equal('/a/notes/7')
+      const page = await site.post('/a/notes', { accept: 'text/html', json: {} })
+      expect([page.text, page.headers.get('location')]).to.deep.equal(['a page', '/a/notes/7'])
+      expect(await locationOf('/a/notes/7/pages')).to.equal('/a/notes/7/pages/the%20page')
+    })
+
+    it('keeps the Location of the handler', async () => {
+      expect(await locationOf('/a/notes?sent=own')).to.equal('/elsewhere')
+    })
+
+    it('sets none for another status, another model, or a record without an id', async () => {
+      for (const sent of ['200', 'other', 'unsaved'])
+        expect(await locationOf(`/a/notes?sent=${sent}`)).to.equal(null)
+    })
   })
 
   describe('with validation errors', () => {

@@ -70,6 +70,7 @@ class NotesResource extends BaseResource {
   }
 
   private mutated(_ctx: Context, note: Note): object {
+    if (mutation === 'no location') return { ...note }
     if (mutation === 'removed') return { ...note, color: undefined }
     if (mutation === 'added') return { ...note, author: 'Ada' }
     if (mutation === 'null') return { ...note, title: null }

@@ -68,6 +68,12 @@ export function publicAttributesOf(folder: string, { singular }: Names): string[
   return hasName ? ['id', 'name'] : ['id']
 }
 
+/** The first required text of a model, which is the heading of its page; undefined if there is none. */
+export function titleOf(folder: string, { singular }: Names): string | undefined {
+  const declared = /^ +@Column\('varchar'.*\)\n +@Present\(\)\n +(\w+)!: string$/m
+  return declared.exec(read(folder, `src/models/${singular}.ts`) ?? '')?.[1]
+}
+
 /** The text of a resource's handlers; empty if there are none. */
 export function handlersIn(folder: string, { file }: Names): string {
   return read(folder, `src/actions/${file}.ts`) ?? ''

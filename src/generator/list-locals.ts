@@ -1,5 +1,5 @@
 import type { Attribute } from './arguments/attributes.js'
-import type { Names } from './arguments/names.js'
+import { specVariable, type Names } from './arguments/names.js'
 import { KINDS } from './arguments/kinds.js'
 import { timestampAttributes, type ListAttribute, type ListPlan } from './arguments/lists.js'
 import { quote } from './files/lines.js'
@@ -26,8 +26,9 @@ export function prefixColumns(list: ListPlan | undefined): string[] {
  *
  * @param includes the relations that clients can include, with their attributes
  */
-export function listLocals(list: ListPlan | undefined, { many }: Names, includes: readonly string[]) {
+export function listLocals(list: ListPlan | undefined, names: Names, includes: readonly string[]) {
   if (!list) return undefined
+  const record = specVariable(names)
   const { filters, sorts, searches } = list
   const declared = filters.map(
     ({ name, kind }) => `${name}: [${KINDS[kind].operators.map(quote).join(', ')}]`,
@@ -42,14 +43,14 @@ export function listLocals(list: ListPlan | undefined, { many }: Names, includes
     isSorted: (name: string) => sorts.map(bare).includes(name),
     /** The parameters of a query that finds the record of a spec. */
     query: [
-      ...filters.flatMap((attribute) => parameterOf(attribute)),
+      ...filters.flatMap((attribute) => parameterOf(attribute, record)),
       ...sorts.slice(0, 1).map((name) => `sort: '${bare(name)}'`),
       ...searches
         .slice(0, 1)
-        .map(({ name, isNullable }) => `search: record.${name}${isNullable ? " ?? ''" : ''}`),
+        .map(({ name, isNullable }) => `search: ${record}.${name}${isNullable ? " ?? ''" : ''}`),
     ],
     /** The choices of references in the filter form. */
-    choices: choicesOf(filters, many),
+    choices: choicesOf(filters, names.many),
   }
 }
 
@@ -81,11 +82,11 @@ function choicesOf(filters: readonly ListAttribute[], many: string): string {
 }
 
 /** The first operator of a filter, with the value of the record. An empty value counts as not given. */
-function parameterOf({ name, kind, isNullable }: ListAttribute): string {
+function parameterOf({ name, kind, isNullable }: ListAttribute, record: string): string {
   const { operators, type } = KINDS[kind]
   const [operator = ''] = operators
   const parameter = operator === 'eq' || operator === 'in' ? name : `'${name}.${operator}'`
-  const value = `record.${name}`
+  const value = `${record}.${name}`
   const [optional, otherwise] = isNullable ? ['?', " ?? ''"] : ['', '']
   if (type === 'string') return `${parameter}: ${value}${otherwise}`
   if (type === 'Date') return `${parameter}: ${value}${optional}.toISOString()${otherwise}`

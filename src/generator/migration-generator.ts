@@ -8,7 +8,7 @@ import { KINDS } from './arguments/kinds.js'
 import type { FileAction } from './files/files.js'
 import { migrationNames } from './migration-names.js'
 import { isName, snakeCase, tableOf } from './arguments/names.js'
-import { indexName, tableLocals } from './tables.js'
+import { indexName, tableLocals, whyIndexed } from './tables.js'
 import { renderScaffolds } from './files/templates.js'
 import { nearest } from '../naming/spelling.js'
 
@@ -45,7 +45,9 @@ export function migrationActions(
     for (const attribute of attributes) requireReference(folder, table, attribute)
   }
   const { file, className } = migrationNames(folder, name, now)
-  const indexed = attributes.filter(({ isIndexed }) => isIndexed).map(({ name }) => ({ columns: [name] }))
+  const indexed = attributes
+    .filter(({ isIndexed }) => isIndexed)
+    .map(({ name }) => ({ columns: [name], why: whyIndexed(name) }))
   return renderScaffolds(
     folder,
     [`migration/${kind}`],

@@ -13,6 +13,7 @@ import {
   requireParent,
   requireProperties,
   requireReference,
+  titleOf,
 } from './application.js'
 import { recordedResource, resourceCommand, type ResourceArguments } from './arguments/command-line.js'
 import { KINDS } from './arguments/kinds.js'
@@ -55,6 +56,8 @@ export interface ResourcePlan {
   publicAttributes: readonly string[]
   /** The parents with a policy, the nearest first. */
   guards: readonly Names[]
+  /** The attribute that is the heading of a parent's page: its first required text. */
+  titleOfParent: string | undefined
   /** Returns the owner of the records of another model. */
   ownerOf: (names: Names) => Names | undefined
 }
@@ -141,6 +144,7 @@ export function planOf(
     accounts,
     publicAttributes: accounts ? publicAttributesOf(folder, accounts) : [],
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
+    titleOfParent: parent && titleOf(folder, parent),
     ownerOf: (other) => ownerOfModel(folder, other),
   }
 }

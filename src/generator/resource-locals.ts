@@ -12,7 +12,7 @@ import type { ResourcePlan } from './resource-generator.js'
 import { routeLocals } from './arguments/routes.js'
 import { specLocals, specPaths } from './spec-locals.js'
 import { textsOf } from './texts.js'
-import { indexName, tableLocals } from './tables.js'
+import { indexName, tableLocals, whyIndexed } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
@@ -74,8 +74,6 @@ function handlerLocals(
     },
     policyModels: modelImportsOf(owner ? [model, owner] : [], policy),
     find,
-    /** Finds the record of a handler that changes it. */
-    found: owner ? `await ctx.authorize(${find})` : find,
     /** The parent whose policy the handlers call, because the resource has none. */
     guard: owner ? undefined : guards[0]?.one,
     parentPath: names.parent && relativePath(file, `src/actions/${names.parent.file}`),
@@ -87,7 +85,10 @@ function handlerLocals(
 }
 
 /** The variables of the pages of a record and of a list: their headings, columns and details. */
-function headingLocals({ names, model, list }: ResourcePlan, attributes: readonly Attribute[]) {
+function headingLocals(
+  { names, model, list, titleOfParent }: ResourcePlan,
+  attributes: readonly Attribute[],
+) {
   const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
   const id = { name: 'id', show: (variable: string) => `= ${variable}.id` }
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? id
@@ -99,6 +100,11 @@ function headingLocals({ names, model, list }: ResourcePlan, attributes: readonl
   return {
     /** The heading of a page. */
     heading: title ? title.show(names.one, model.singular) : `= t('${names.ids.one}')`,
+    /** The text of the link from the form that edits a record, whose title may have been removed there, and of that to its parent. */
+    backToItem: title ? `= ${names.one}.${title.name} || t('${names.ids.one}')` : `= t('${names.ids.one}')`,
+    backToParent:
+      names.parent &&
+      `= ${titleOfParent ? `${names.parent.one}.${titleOfParent}` : `t('${names.parent.ids.one}')`}`,
     /** The attributes that a page lists below its heading. */
     details: attributes.filter((attribute) => attribute !== title),
     /** The attribute that is the heading of a row in the list. */
@@ -120,8 +126,12 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
     name: columns.join('_'),
     columns,
     isUnique: true,
+    why: `No two ${names.words.many} have the same ${columns.join(' and ')}.`,
   }))
-  const indices = [...indexesOf(all, sortedColumns(list, all), leading), ...pairs]
+  const indices = [
+    ...indexesOf(names, all, sortedColumns(list, all), leading, belongsTo.at(-1)?.words.aOne),
+    ...pairs,
+  ]
   const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list))
   const related = [...all.flatMap(({ reference }) => reference?.model ?? []), ...belongsTo]
   return {
@@ -214,17 +224,29 @@ function pagesOf(
  * and the owner.
  *
  * @param leading the keys on which every list has conditions
+ * @param owner the record to which the first of them refers, in words: `a post`
  */
-function indexesOf(attributes: readonly Attribute[], sorted: readonly string[], leading: readonly string[]) {
+function indexesOf(
+  { words: { many } }: Names,
+  attributes: readonly Attribute[],
+  sorted: readonly string[],
+  leading: readonly string[],
+  owner = '',
+) {
   const indexed = attributes.filter(({ name, isIndexed }) => isIndexed || sorted.includes(name))
   const names = new Set([...indexed.map(({ name }) => name), ...sorted])
   return [
     ...[...names].map((name) => ({
       columns: sorted.includes(name) ? [...leading, name, 'id'] : [name],
       name,
+      why: sorted.includes(name)
+        ? `Sorts the list of ${many} by ${name}, and equal ones by id.`
+        : whyIndexed(name),
     })),
-    ...(leading.length > 0 ? [{ columns: [...leading, 'id'] }] : []),
-    ...leading.slice(1).map((column) => ({ columns: [column] })),
+    ...(leading.length > 0
+      ? [{ columns: [...leading, 'id'], why: `Finds the ${many} of ${owner} in the order of the list.` }]
+      : []),
+    ...leading.slice(1).map((column) => ({ columns: [column], why: whyIndexed(column) })),
   ]
 }
 

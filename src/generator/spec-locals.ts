@@ -1,6 +1,6 @@
 import { camelize } from 'inflection'
 import { isReference, type Attribute } from './arguments/attributes.js'
-import type { Names } from './arguments/names.js'
+import { specVariable, type Names } from './arguments/names.js'
 import { defaultSort } from './list-locals.js'
 import type { Nesting } from './nesting.js'
 import type { ResourcePlan } from './resource-generator.js'
@@ -19,10 +19,12 @@ export function specPaths(file: string, model: Names) {
 export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes: readonly Attribute[]) {
   const { names, model, owner, accounts, ownerOf, list } = plan
   const file = `spec/actions/${names.file}`
+  const record = specVariable(names)
+  const { item, collection } = names.paths
   // A reference to the same model is left out of the spec.
   const others = attributes.filter(isReference).filter((one) => one.reference.model.model !== model.model)
   const plain = attributes.filter(({ reference }) => !reference)
-  const keys = others.map((attribute) => `, ${attribute.name}: ${variableOf(attribute)}`).join('')
+  const keys = others.map((attribute) => `${attribute.name}: ${variableOf(attribute)}`)
   // The list of users contains the one who has signed in.
   const listsOwner = accounts?.model === model.model
   const belongsTo = [names.parent, owner].flatMap((one) => (one ? `${one.singular}_id` : []))
@@ -33,27 +35,32 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
   )
   // The changed sample of the first record is greater than that of the newer one.
   const isFirst = given.some(({ name, kind }) => name === defaultSort(list) && kind !== 'bool')
-  const listed = isOnlyOne ? ['record.id'] : isFirst ? ['record.id', 'newer.id'] : ['newer.id', 'record.id']
+  const ids = [isOnlyOne ? [] : 'newer.id', `${record}.id`].flat()
   const made = parents.map((one, index) => {
-    return `const parent${one.model} = ${make(one, parents[index - 1], ownerOf(one))}`
+    return `const ${specVariable(one)} = ${make(one, parents[index - 1], ownerOf(one))}`
   })
   const first = given.map((attribute) => modelValue(attribute, 'changed'))
   return {
     ...specPaths(file, model),
     models: modelImportsOf([model, ...others.map(({ reference }) => reference.model), ...parents], file),
+    /** The variables of the record, of its path, and of the path of the list. */
+    record,
+    item,
+    list: collection,
     values: members(plain, 'json'),
     changes: members(plain, 'changed'),
-    form: members(plain, 'form'),
-    sent: keys ? `{ ...values${keys} }` : 'values',
-    sentForm: keys ? `{ ...form${keys} }` : 'form',
+    sent: keys.length > 0 ? object(['...values', ...keys]) : 'values',
+    sentForm: fieldsOf(plain, 'values', [], keys),
+    changedForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"]),
+    staleForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"], ["lock_version: '0'"]),
     newer: argumentOf([
-      ...belongsTo.map((key) => `${key}: record.${key}`),
+      ...belongsTo.map((key) => `${key}: ${record}.${key}`),
       ...given.map((attribute) => modelValue(attribute, 'json')),
     ]),
     /** Whether no other record can exist beside the first one, unless it has another parent or owner. */
     isOnlyOne,
     /** The ids of the records in the order of the list. */
-    listed: `[${[...listed, ...(listsOwner ? ['owner.id'] : [])].join(', ')}]`,
+    listed: `[${[...(isFirst ? ids.toReversed() : ids), ...(listsOwner ? ['owner.id'] : [])].join(', ')}]`,
     users: usersOf(file, plan),
     /** Whether another user can send the same: the records that `sent` refers to have no owner, and there can be a second record. */
     othersCanCreate:
@@ -61,7 +68,7 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
       !uniques.some((columns) => columns.every((name) => isConstant(name, attributes, []))),
     variables: [
       ...others.map((one) => ({ name: variableOf(one), type: one.isList ? 'string[]' : 'string' })),
-      { name: 'record', type: model.model },
+      { name: record, type: model.model },
       ...(listsOwner ? [{ name: 'owner', type: model.model }] : []),
     ],
     setup: [
@@ -73,8 +80,8 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
         return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`
       }),
       ...made,
-      `record = ${make(model, parents.at(-1), owner, first)}`,
-      ...(names.parent ? [`path = \`${pathOf(names, parents)}\``] : []),
+      `${record} = ${make(model, parents.at(-1), owner, first)}`,
+      ...(names.parent ? [`${collection} = \`${pathOf(names, parents)}\``] : []),
     ],
   }
 }
@@ -94,9 +101,10 @@ function usersOf(file: string, { model, owner, accounts, guards, ownerOf }: Reso
 
 /** The path of a nested collection. A parent that is not made by itself is created with the next one, which has its id. */
 function pathOf({ fullPath }: Names, parents: Nesting['parents']): string {
-  return parents.reduce((path, { param, model, parent }) => {
-    const own = path.replace(`{${param}}`, `\${parent${model}.id}`)
-    return parent ? own.replace(`{${parent.param}}`, `\${parent${model}.${parent.singular}_id}`) : own
+  return parents.reduce((path, names) => {
+    const { param, parent } = names
+    const own = path.replace(`{${param}}`, `\${${specVariable(names)}.id}`)
+    return parent ? own.replace(`{${parent.param}}`, `\${${specVariable(names)}.${parent.singular}_id}`) : own
   }, fullPath)
 }
 
@@ -108,7 +116,7 @@ function make(
   values: readonly string[] = [],
 ): string {
   const members = [
-    ...(parent ? [`${parent.singular}_id: parent${parent.model}.id`] : []),
+    ...(parent ? [`${parent.singular}_id: ${specVariable(parent)}.id`] : []),
     ...(owner ? [`${owner.singular}_id: owner.id`] : []),
     ...values,
   ]
@@ -148,8 +156,24 @@ function modelValue({ name, kind, samples }: Attribute, sample: 'json' | 'change
 }
 
 function members(attributes: readonly Attribute[], sample: keyof Attribute['samples']): string {
-  const lines = attributes.map(({ name, samples }) => `    ${name}: ${samples[sample]},\n`)
-  return lines.length > 0 ? `{\n${lines.join('')}  }` : '{}'
+  return object(attributes.map(({ name, samples }) => `${name}: ${samples[sample]}`))
+}
+
+/** The source of the fields of a form with the values of a variable. A field contains JSON as text. */
+function fieldsOf(
+  attributes: readonly Attribute[],
+  values: string,
+  before: readonly string[],
+  after: readonly string[] = [],
+): string {
+  const json = attributes.filter(({ kind }) => kind === 'json')
+  const texts = json.map(({ name }) => `${name}: JSON.stringify(${values}.${name})`)
+  const all = [...before, `...${values}`, ...texts, ...after]
+  return all.length > 1 ? object(all) : values
+}
+
+function object(members: readonly string[]): string {
+  return members.length > 0 ? `{ ${members.join(', ')} }` : '{}'
 }
 
 /** `assigneeId` of `assignee_id`, or `labelIds` of `label_ids` */

@@ -9,6 +9,8 @@ interface Index {
   name?: string
   columns: readonly string[]
   isUnique?: boolean
+  /** A sentence about its purpose. */
+  why: string
 }
 
 /**
@@ -78,19 +80,30 @@ export function joinTablesOf(table: string, attributes: readonly Attribute[]) {
         { column: `${itemName(table)}_id`, table },
         { column, table: model.plural },
       ],
-      indices: indicesOf(name, [{ columns: [column] }]),
+      indices: indicesOf(name, [
+        {
+          columns: [column],
+          why: `The primary key begins with ${itemName(table)}_id. This index finds rows by ${column}.`,
+        },
+      ]),
     }
   })
 }
 
 /** The indexes of a new table; empty if there are none. */
 function indicesOf(table: string, indices: readonly Index[]): string {
-  const members = indices.map(({ name, columns, isUnique }) => {
+  const members = indices.map(({ name, columns, isUnique, why }) => {
     const unique = isUnique ? ', isUnique: true' : ''
     const columnNames = columns.map(quote).join(', ')
-    return `{ name: '${indexName(table, name ?? columns[0] ?? '')}', columnNames: [${columnNames}]${unique} }`
+    const indexed = indexName(table, name ?? columns[0] ?? '')
+    return `// ${why}\n          { name: '${indexed}', columnNames: [${columnNames}]${unique} }`
   })
-  return members.length > 0 ? listOf(8, 'indices', members, members.length > 1) : ''
+  return members.length > 0 ? listOf(8, 'indices', members, true) : ''
+}
+
+/** Why there is an index of a column that has `index` on the command line. */
+export function whyIndexed(column: string): string {
+  return `Finds rows by ${column}.`
 }
 
 /** `posts_author_id`, shortened to the length that every database supports. */

@@ -44,7 +44,10 @@ export interface HttpMembers {
    * Responds in the format that the client prefers. `html` is a function that renders or redirects. `data` is the value
    * for JSON and XML, or a function that returns it; `json` and `xml` override it for their format.
    *
-   * @example await ctx.respond(201, { html: () => ctx.seeOther(path), data: post })
+   * With the status 201 and a record of the resource's model as `data`, the `Location` header is the path of the record,
+   * unless the handler has set the header.
+   *
+   * @example await ctx.respond(201, { html: () => ctx.seeOther(ctx.pathFor('postPath', post)), data: post })
    * @throws NotAcceptable (406) when the client accepts none of them
    */
   respond(responses: Responses): Promise<void>

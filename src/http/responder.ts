@@ -38,11 +38,18 @@ export async function respond(ctx: Context, status: number, responses: Responses
   if (!format) throw new NotAcceptable(offered)
   // Koa's delegated setters, such as `ctx.status = status`, cost more than its own.
   ctx.response.status = status
+  if (status === 201) locate(ctx, responses.data)
   // The handler has set the tag.
   if (sendNotModified(ctx)) return
   const given = valueFor(format)
   const value: unknown = typeof given === 'function' ? await given() : given
   if (format !== 'html') writeValue(ctx, format, value)
+}
+
+/** Sets `Location` to the path of a created record, unless the handler has set it. */
+function locate(ctx: Context, record: unknown): void {
+  const path = ctx.res.hasHeader('Location') ? undefined : ctx.recordPath(record)
+  if (path !== undefined) ctx.set('Location', path)
 }
 
 /** Returns the format of the response. Sets `Vary: Accept`, because other clients may receive another format. */

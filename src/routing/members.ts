@@ -1,8 +1,9 @@
 import type { Router } from '@koa/router'
 import type { Context } from '../context.js'
+import { memoize } from '../common/memoize.js'
 import { PerRequest } from '../common/per-request.js'
 import { applicationUrl } from './base-url.js'
-import { canonicalPath } from './path.js'
+import { canonicalPath, PathPattern } from './path.js'
 import type { PathArguments, PathName } from './path-types.js'
 import type { RouteLayer, RouteTable } from './route-table.js'
 
@@ -52,6 +53,13 @@ export interface RoutingMembers {
   urlFor<Name extends PathName>(name: Name, ...args: PathArguments<Name>): string
 
   /**
+   * Returns the path of a record of the request's resource, below the same parents; undefined for any other value.
+   *
+   * @internal
+   */
+  recordPath(value: unknown): string | undefined
+
+  /**
    * Returns the path and query of the request at another position in its list.
    *
    * @param position the parameters of the position; undefined removes one
@@ -79,6 +87,16 @@ export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Con
       return applicationUrl(this) + table.pathFor(name, ...args)
     },
 
+    recordPath(value) {
+      const { resource } = this.route
+      if (!resource?.model || !(value instanceof resource.model)) return undefined
+      const { itemPath, param, itemKey = 'id' } = resource
+      const pattern = patternOf(itemPath)
+      const key: unknown = Reflect.get(value, itemKey)
+      const values = pattern.params.map((name) => (name === param ? String(key ?? '') : this.params[name]))
+      return values.every(Boolean) ? pattern.fill(values) : undefined
+    },
+
     pageUrl(position) {
       const query = new URLSearchParams(this.querystring)
       for (const [name, value] of Object.entries(position)) {
@@ -89,6 +107,9 @@ export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Con
     },
   }
 }
+
+/** The patterns of the items of resources, by their paths. */
+const patternOf = memoize((path) => new PathPattern(path))
 
 /**
  * Returns a request's path as a relative reference (RFC 3986, section 4.2): percent-encoded, and never beginning with two

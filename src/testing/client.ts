@@ -7,8 +7,10 @@ import { dataFormats } from '../http/formats/formats.js'
 import { toXml } from '../http/formats/xml.js'
 import type { Contract } from '../openapi/contract.js'
 
-/** The fields of a form. A list of values, or of pairs, repeats a name. */
-export type FormFields = Record<string, string | readonly string[]> | Array<[string, string]>
+/** The fields of a form. A list of values, or of pairs, repeats a name. Numbers and booleans are sent as text. */
+export type FormFields =
+  | Record<string, string | number | boolean | readonly string[]>
+  | Array<[string, string]>
 
 /** The options of a request, with at most one body. */
 export interface RequestOptions {
@@ -254,7 +256,7 @@ function mediaTypeOf(accept: string): string {
 function pairsOf(form: FormFields): Array<[string, string]> {
   if (Array.isArray(form)) return form
   return Object.entries(form).flatMap(([name, value]) =>
-    [value].flat().map((one): [string, string] => [name, one]),
+    [value].flat().map((one): [string, string] => [name, String(one)]),
   )
 }
 

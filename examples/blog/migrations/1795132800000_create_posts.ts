@@ -14,11 +14,14 @@ export class CreatePosts1795132800000 implements MigrationInterface {
           ...timestamps(runner),
         ],
         indices: [
+          // Sorts the list of posts by title, and equal ones by id.
           { name: 'posts_title', columnNames: ['title', 'id'] },
+          // Sorts the list of posts by created_at, and equal ones by id.
           { name: 'posts_created_at', columnNames: ['created_at', 'id'] },
         ],
       }),
     )
+    // The filter title.prefix finds texts by their beginning.
     await prefixIndex(runner, 'posts', 'title')
   }
 

@@ -21,8 +21,10 @@ export class CreateComments1795132801000 implements MigrationInterface {
             onDelete: 'CASCADE',
           },
         ],
-        // The list of a post's comments is read in the order of this index.
-        indices: [{ name: 'comments_post_id', columnNames: ['post_id', 'id'] }],
+        indices: [
+          // Finds the comments of a post in the order of the list.
+          { name: 'comments_post_id', columnNames: ['post_id', 'id'] },
+        ],
       }),
     )
   }

@@ -23,7 +23,10 @@ export class CreatePosts1795132801000 implements MigrationInterface {
             onDelete: 'CASCADE',
           },
         ],
-        indices: [{ name: 'posts_user_id', columnNames: ['user_id', 'id'] }],
+        indices: [
+          // Finds the posts of a user in the order of the list.
+          { name: 'posts_user_id', columnNames: ['user_id', 'id'] },
+        ],
       }),
     )
   }

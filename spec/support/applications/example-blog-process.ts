@@ -30,6 +30,9 @@ export interface BlogProcess {
 /** Starts examples/blog as `npm start` does, without its seeds. */
 export async function startExampleBlog(environment: 'test' | 'development'): Promise<BlogProcess> {
   const databaseUrl = await newDatabase()
+  const config = { test: { url: databaseUrl }, migrations: [`${blog}dist/migrations/*.js`] }
+  const database = await new Database(config, 'test').open()
+  await database.migrate()
   const server = spawn(process.execPath, ['dist/src/main.js'], {
     cwd: blog,
     env: {
@@ -54,7 +57,6 @@ export async function startExampleBlog(environment: 'test' | 'development'): Pro
       if (address) listening(address)
     })
   })
-  const database = await new Database({ test: { url: databaseUrl } }, 'test').open()
   await database.query('DELETE FROM posts')
 
   async function create(collection: string, attributes: Record<string, string>): Promise<string> {

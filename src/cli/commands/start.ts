@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import type { App } from '../../application/application.js'
 import { once } from 'node:events'
-import { CommandError } from '../../command-errors.js'
+import { BuildFailed, CommandError } from '../../command-errors.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { createLogger } from '../../logging/logger.js'
 import { onStopSignal } from '../../server/signals.js'
@@ -9,6 +9,7 @@ import { workerCount } from '../../server/workers/worker-count.js'
 import { runWorker, workerNumber } from '../../server/workers/worker.js'
 import { enterApplication } from '../support/application-folder.js'
 import { load, loadDatabase, loadMain } from '../support/application-modules.js'
+import type { Database } from '../../data/database.js'
 import { buildWhenStale } from '../support/compilation.js'
 import { jobsOption, setJobCount } from '../support/job-count.js'
 
@@ -33,7 +34,10 @@ export function startCommand(): Command {
         'replaced (default: WEB_CONCURRENCY, else 1)',
     )
     .option('--jobs <n>', jobsOption)
-    .option('--migrate', 'first run the pending migrations, once')
+    .option(
+      '--migrate',
+      'first run the pending migrations, once; other environments than production always do',
+    )
     .option('--fallback-env <name>', 'environment if neither GO_ENV nor NODE_ENV is set', 'production')
     .addHelpText(
       'after',
@@ -53,8 +57,10 @@ async function start(options: Options): Promise<void> {
   if (workerNumber()) return runWorker(() => loadMain('never'))
   const count = countOf(options)
   const slots = setJobCount(options.jobs)
-  if (options.migrate) await migrate()
-  await (count === 1 ? loadMain() : startWorkerPool(count, slots))
+  const database = await migrate(options)
+  if (count === 1) return loadMain()
+  await database?.close()
+  await startWorkerPool(count, slots)
 }
 
 function countOf({ workers }: Options): number {
@@ -63,16 +69,28 @@ function countOf({ workers }: Options): number {
   return WEB_CONCURRENCY ? workerCount(WEB_CONCURRENCY, 'WEB_CONCURRENCY') : 1
 }
 
-async function migrate(): Promise<void> {
-  const database = await loadDatabase()
+/**
+ * Runs the pending migrations with `--migrate`, and in environments other than production.
+ *
+ * @returns the open database, which a single process serves with; undefined if no migrations are run
+ */
+async function migrate({ migrate: isAsked }: Options): Promise<Database | undefined> {
+  if (!isAsked && currentEnvironment() === 'production') return undefined
+  const database = await loadDatabase().catch((error: unknown) => {
+    // An application without src/database.ts serves, too.
+    if (isAsked || error instanceof BuildFailed || !(error instanceof CommandError)) throw error
+    return undefined
+  })
   try {
-    await database.open()
-    const names = await database.migrate()
+    await database?.open()
+    const names = (await database?.migrate()) ?? []
     const logger = createLogger(currentEnvironment())
     for (const name of names) logger.info(`migrated ${name}`)
-  } finally {
-    await database.close()
+  } catch (error) {
+    await database?.close()
+    throw error
   }
+  return database
 }
 
 /** Serves with several worker processes. The primary process loads nothing of the application. */

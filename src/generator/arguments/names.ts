@@ -2,7 +2,7 @@ import { camelize } from 'inflection'
 import { CommandError } from '../../command-errors.js'
 import { collectionId, pathNames, resourceNames, type PathNames } from '../../naming/names.js'
 import { collectionName, humanize, itemName } from '../../naming/words.js'
-import { reservedResources, templateNames } from './reserved.js'
+import { reservedResources, specNames, templateNames } from './reserved.js'
 
 /** All names that are derived from the word for a resource on the command line. */
 export interface Names {
@@ -108,6 +108,11 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
     },
     words: wordsOf(singular, plural),
   }
+}
+
+/** The variable of a record in specs: `post`, or `pageRecord` if specs have a variable of that name. */
+export function specVariable({ one }: Names): string {
+  return specNames.has(one) ? `${one}Record` : one
 }
 
 /** Whether a name has the form `blog_post`, and is short enough for the names of databases, which have at most 63 characters. */

@@ -37,6 +37,14 @@ export const templateNames: ReadonlySet<string> = new Set([
   ),
 ])
 
+/** The variables of generated specs. The variable of a record has another name than these: `pageRecord`. */
+export const specNames: ReadonlySet<string> = new Set(
+  words(
+    'expect client factory isolate signIn signOut owner values changes newer page json text xml query id status response ' +
+      'responses next accept headers created',
+  ),
+)
+
 /** The names that a resource or a model must not have, with the reason. */
 export const reservedResources: ReadonlyMap<string, string> = new Map([
   ...because(javaScript, keywords),

@@ -48,10 +48,9 @@ export class CommentsResource extends BaseResource {
     }
     ctx.afterCommit(() => this.notifier.send(`Comment on "${post.title}": ${comment.body}`))
 
-    const path = ctx.pathFor('postCommentPath', comment)
-    ctx.set('Location', path)
     return ctx.respond(201, {
-      html: () => ctx.seeOther(path, { success: ctx.t('comment.created.success') }),
+      html: () =>
+        ctx.seeOther(ctx.pathFor('postCommentPath', comment), { success: ctx.t('comment.created.success') }),
       data: comment,
     })
   }
@@ -68,9 +67,9 @@ export class CommentsResource extends BaseResource {
     const errors = await ctx.save(comment)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('comments/edit', { comment, errors }) })
 
-    const path = ctx.pathFor('postCommentPath', comment)
     return ctx.respond({
-      html: () => ctx.seeOther(path, { success: ctx.t('comment.updated.success') }),
+      html: () =>
+        ctx.seeOther(ctx.pathFor('postCommentPath', comment), { success: ctx.t('comment.updated.success') }),
       data: comment,
     })
   }
@@ -79,9 +78,11 @@ export class CommentsResource extends BaseResource {
   async destroy(ctx: Context) {
     const comment = await this.findComment(ctx)
     await ctx.destroy(comment)
-    const path = ctx.pathFor('postCommentsPath', { post_id: comment.post_id })
     return ctx.respond({
-      html: () => ctx.seeOther(path, { success: ctx.t('comment.destroyed.success') }),
+      html: () =>
+        ctx.seeOther(ctx.pathFor('postCommentsPath', { post_id: comment.post_id }), {
+          success: ctx.t('comment.destroyed.success'),
+        }),
       data: comment,
     })
   }

@@ -34,10 +34,8 @@ export class PostsResource extends BaseResource {
     const errors = await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/new', { post, errors }) })
 
-    const path = ctx.pathFor('postPath', post)
-    ctx.set('Location', path)
     return ctx.respond(201, {
-      html: () => ctx.seeOther(path, { success: ctx.t('post.created.success') }),
+      html: () => ctx.seeOther(ctx.pathFor('postPath', post), { success: ctx.t('post.created.success') }),
       data: post,
     })
   }
@@ -54,9 +52,8 @@ export class PostsResource extends BaseResource {
     const errors = await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/edit', { post, errors }) })
 
-    const path = ctx.pathFor('postPath', post)
     return ctx.respond({
-      html: () => ctx.seeOther(path, { success: ctx.t('post.updated.success') }),
+      html: () => ctx.seeOther(ctx.pathFor('postPath', post), { success: ctx.t('post.updated.success') }),
       data: post,
     })
   }
@@ -65,9 +62,8 @@ export class PostsResource extends BaseResource {
   async destroy(ctx: Context) {
     const post = await this.findPost(ctx)
     await ctx.destroy(post)
-    const path = ctx.pathFor('postsPath')
     return ctx.respond({
-      html: () => ctx.seeOther(path, { success: ctx.t('post.destroyed.success') }),
+      html: () => ctx.seeOther(ctx.pathFor('postsPath'), { success: ctx.t('post.destroyed.success') }),
       data: post,
     })
   }

@@ -35,40 +35,40 @@ export class PostsResource extends BaseResource {
     const errors = await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/new', { post, errors }) })
 
-    const path = ctx.pathFor('postPath', post)
-    ctx.set('Location', path)
     return ctx.respond(201, {
-      html: () => ctx.seeOther(path, { success: ctx.t('post.created.success') }),
+      html: () => ctx.seeOther(ctx.pathFor('postPath', post), { success: ctx.t('post.created.success') }),
       data: post,
     })
   }
 
   /** GET /posts/{post_id}/edit: the form to edit a post. */
   async edit(ctx: Context) {
-    const post = await ctx.authorize(await this.findPost(ctx))
+    const post = await this.findPost(ctx)
+    await ctx.authorize(post)
     return ctx.respond({ html: () => ctx.render('posts/edit', { post }) })
   }
 
   /** PUT or PATCH /posts/{post_id}: changes the attributes that are sent. */
   async update(ctx: Context) {
-    const post = ctx.bind(await ctx.authorize(await this.findPost(ctx)))
+    const post = await this.findPost(ctx)
+    await ctx.authorize(post)
+    ctx.bind(post)
     const errors = await ctx.save(post)
     if (errors) return ctx.respond(errors, { html: () => ctx.render('posts/edit', { post, errors }) })
 
-    const path = ctx.pathFor('postPath', post)
     return ctx.respond({
-      html: () => ctx.seeOther(path, { success: ctx.t('post.updated.success') }),
+      html: () => ctx.seeOther(ctx.pathFor('postPath', post), { success: ctx.t('post.updated.success') }),
       data: post,
     })
   }
 
   /** DELETE /posts/{post_id} */
   async destroy(ctx: Context) {
-    const post = await ctx.authorize(await this.findPost(ctx))
+    const post = await this.findPost(ctx)
+    await ctx.authorize(post)
     await ctx.destroy(post)
-    const path = ctx.pathFor('postsPath')
     return ctx.respond({
-      html: () => ctx.seeOther(path, { success: ctx.t('post.destroyed.success') }),
+      html: () => ctx.seeOther(ctx.pathFor('postsPath'), { success: ctx.t('post.destroyed.success') }),
       data: post,
     })
   }
