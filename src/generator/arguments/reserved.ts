@@ -40,7 +40,7 @@ export const templateNames: ReadonlySet<string> = new Set([
 /** The variables of generated specs. The variable of a record has another name than these: `pageRecord`. */
 export const specNames: ReadonlySet<string> = new Set(
   words(
-    'expect client factory isolate signIn signOut owner values changes newer page json text xml query id status response ' +
+    'expect client factory isolate signIn signOut owner values changes newer page json text xml query id ids status response ' +
       'responses next accept headers created',
   ),
 )

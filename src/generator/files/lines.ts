@@ -5,7 +5,7 @@ import type { Names } from '../arguments/names.js'
 const WIDTH = 110
 
 /**
- * Breaks each line that is too long at its last braces or call, one member on each line, as oxfmt does. Comments and titles of specs stay.
+ * Breaks each line that is too long at its last braces or call, or at its outermost call if the braces begin too late, one member on each line, as oxfmt does. Comments and titles of specs stay.
  *
  * @example import { Column, Entity, ... } from 'typeorm'
  */
@@ -41,8 +41,12 @@ function breakLine(line: string): string {
     return [`${condition} {`, breakLine(`${indent}  ${statement}`), `${indent}}`].join('\n')
   }
 
-  const end = closingOf(line)
-  const start = openingOf(line, end)
+  let end = closingOf(line)
+  let start = openingOf(line, end)
+  if (start >= WIDTH) {
+    end = line.lastIndexOf(')')
+    start = openingOf(line, end)
+  }
   if (start === -1) return line
   const inside = line.slice(start + 1, end).trim()
   const members = split(inside).map((member) => breakLine(`${indent}  ${member},`))

@@ -23,7 +23,8 @@ describe('PostsResource', () => {
     expect(page.status).to.equal(200)
     expect(page.text).to.include(postPath)
     const { json } = await client.get(postsPath, { accept: 'json' })
-    expect(json.map(({ id }: Post) => id)).to.deep.equal([newer.id, post.id])
+    const ids = json.map(({ id }: Post) => id)
+    expect(ids).to.deep.equal([newer.id, post.id])
     const { text } = await client.get(postsPath, { accept: 'xml' })
     expect(text).to.include(`<id>${post.id}</id>`)
   })
@@ -37,7 +38,8 @@ describe('PostsResource', () => {
     })
     const response = await client.get(`${postsPath}?${query}`, { accept: 'json' })
     expect(response.status).to.equal(200)
-    expect(response.json.map(({ id }: Post) => id)).to.deep.equal([post.id])
+    const ids = response.json.map(({ id }: Post) => id)
+    expect(ids).to.deep.equal([post.id])
   })
 
   it('rejects a query that the list does not allow', async () => {
