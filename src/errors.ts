@@ -621,12 +621,10 @@ export class UnknownAttribute extends namedError(
 ) {}
 
 /** 500: a handler has called `ctx.bind` with an attribute that the `fields` option of its resource does not list. */
-export class UnlistedField extends HttpError {
-  override readonly isPublic = false
-  constructor(handler: string, name: string) {
-    super(500, `${handler} binds "${name}". Add it to the "fields" option of @Resource.`)
-  }
-}
+export class UnlistedField extends internalError(
+  (handler: string, name: string) =>
+    `${handler} binds "${name}". Add it to the "fields" option of @Resource.`,
+) {}
 
 /** A locale file cannot be read. It stops the start; in development it fails the first request after the change. */
 export class BrokenTranslations extends NamedError {

@@ -52,6 +52,7 @@ export {
   validatedProperties,
 } from './data/attributes/plain-attributes.js'
 export { exposedProperties, transformRules } from './data/attributes/transform-metadata.js'
+export { descriptionOf } from './resources/describe.js'
 export { CustomFilter, RenamedFilter } from './data/lists/declaration.js'
 export { pathNames, type PathNames } from './naming/names.js'
 export { collectionName, itemName, recordName } from './naming/words.js'

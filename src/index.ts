@@ -59,7 +59,6 @@ export type {
   DescriptionOptions,
   HeaderDescription,
   MiddlewareDescription,
-  RouteDescription,
   RouteResponse,
 } from './resources/route-description.js'
 export type { DocumentOptions } from './routing/documents.js'

@@ -92,7 +92,7 @@ describe('A resource with a policy', () => {
     @Resource('/posts', { policy: withScope(nothing) })
     class PostsResource extends BaseResource {}
     expect(() => new App().resource(PostsResource)).to.throw(
-      'PostsResource has the policy PostPolicy, but no model. Add it: { model: Post, policy: PostPolicy }.',
+      "PostsResource has the policy PostPolicy, but no model. Add it: @Resource('/...', { model: Post }).",
     )
   })
 })

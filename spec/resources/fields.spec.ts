@@ -131,7 +131,7 @@ describe('The fields option of @Resource', () => {
     @Resource('/a', { fields: ['title'] })
     class WithoutModel extends BaseResource {}
     expect(() => new App({ api: true }).resource(WithoutModel)).to.throw(
-      "WithoutModel has fields, but no model. Add it: { model: Post, fields: ['title'] }.",
+      "WithoutModel has fields, but no model. Add it: @Resource('/...', { model: Post }).",
     )
   })
 
@@ -144,7 +144,7 @@ describe('The fields option of @Resource', () => {
     let message = ''
     await app.start().catch((error: unknown) => (message = String(error)))
     expect(message).to.equal(
-      'DeclarationError: Misspelled has the field "pined", which no request can set. Other attributes of Post: pinned, author_id.',
+      'DeclarationError: Misspelled has the field "pined", but Post has no attribute "pined" that a request may set. It has title, pinned, author_id.',
     )
   })
 })

@@ -57,21 +57,17 @@ export function listedFields(
  */
 export function checkOptions(routes: readonly ServingRoute[]): void {
   for (const { resource, handlerName } of routes) {
-    const { model, requiresMatch } = resource ?? {}
+    const { model, fields, requiresMatch } = resource ?? {}
+    const [owner] = handlerName.split('.')
     if (requiresMatch && (!model || versionOf(model) === undefined)) {
       const reason = model ? `${model.name} has no property with @VersionColumn().` : 'no model.'
-      throw new DeclarationError(`${handlerName.split('.')[0]} has the option requireMatch, but ${reason}`)
+      throw new DeclarationError(`${owner} has the option requireMatch, but ${reason}`)
     }
-    if (!resource?.fields || !resource.model) continue
-    const settable = attributesOf(resource.model).map(({ name }) => name)
-    const unknown = resource.fields.find((name) => !settable.includes(name))
+    if (!model || !fields) continue
+    const known = attributesOf(model).map(({ name }) => name)
+    const unknown = fields.find((name) => !known.includes(name))
     if (unknown === undefined) continue
-    const others = settable.filter((name) => !resource.fields?.includes(name))
-    throw new DeclarationError(
-      `${handlerName.split('.')[0]} has the field "${unknown}", which no request can set. ` +
-        (others.length > 0
-          ? `Other attributes of ${resource.model.name}: ${others.join(', ')}.`
-          : 'Remove it.'),
-    )
+    const reason = new UnknownAttribute(model.name, unknown, known).message
+    throw new DeclarationError(`${owner} has the field "${unknown}", but ${reason}`)
   }
 }

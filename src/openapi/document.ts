@@ -1,4 +1,4 @@
-import type { Declarations, DeclaredDocument } from '../extension.js'
+import { descriptionOf, type Declarations, type DeclaredDocument } from '../extension.js'
 import { BaseResource, DeclarationError, type DeclaredRoute, type DocumentOptions } from '../index.js'
 import { capitalize, isAction, operationNames } from './names.js'
 import { Operation } from './operation.js'
@@ -71,10 +71,10 @@ function gapOf({ resource, description, path }: DeclaredRoute): string | undefin
 
 /** Whether a document may contain a route: neither a form nor a handler of `BaseResource`, which returns 404. */
 function isDescribable({ resource, description, declared, method }: DeclaredRoute): boolean {
-  const { action = '' } = resource ?? {}
+  const { action = '', class: owner = Object } = resource ?? {}
   const isInherited = resource && declared === Reflect.get(BaseResource.prototype, action)
-  if (description.isHidden || ['new', 'edit'].includes(action) || ['HEAD', 'OPTIONS'].includes(method))
-    return false
+  if (descriptionOf(owner.prototype, action) === false) return false
+  if (['new', 'edit'].includes(action) || ['HEAD', 'OPTIONS'].includes(method)) return false
   return !isInherited || description.responses !== undefined
 }
 

@@ -2,20 +2,17 @@ import { hash } from 'node:crypto'
 import type { Declarations, DeclaredDocument } from '../extension.js'
 import type { Context } from '../index.js'
 import { buildDocument } from './document.js'
-import { servePage, servePageFile, swaggerFolder } from './page.js'
+import { servePage, swaggerFolder } from './page.js'
 
-export { differences } from './differences.js'
 export { buildDocument, documentsOf, undescribedRoutes, type OpenApiDocument } from './document.js'
 
-/** Serves a document, which is built at the first request, its page or a file of the page. */
+/** Serves a document, which is built at the first request, or its page. */
 export function serve(ctx: Context, declared: DeclaredDocument, declarations: Declarations): unknown {
-  const { path } = ctx.route
-  if (path === declared.page) return servePage(ctx, declared)
-  if (path !== declared.path) return servePageFile(ctx)
+  if (ctx.route.path !== declared.path) return servePage(ctx, declared.path)
   const text = textOf(declarations, declared)
   ctx.type = 'application/json'
   ctx.body = text
-  ctx.set('ETag', `"${hash('sha256', text, 'base64url').slice(0, 22)}"`)
+  ctx.etag = hash('sha256', text, 'base64url')
   if (ctx.fresh) ctx.status = 304
 }
 
@@ -26,7 +23,7 @@ export function serve(ctx: Context, declared: DeclaredDocument, declarations: De
  * @throws DeclarationError when it cannot be built, or when the package is missing
  */
 export function checkDocument(declarations: Declarations, declared: DeclaredDocument, env: string): void {
-  if (declared.page !== undefined) swaggerFolder()
+  if (declared.options.page !== undefined) swaggerFolder()
   if (env !== 'production') textOf(declarations, declared)
 }
 

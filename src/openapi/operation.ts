@@ -106,7 +106,7 @@ export class Operation {
     const { route, names } = this
     const { resource, description, handlerName } = route
     const pathKeys = pathKeysOf(route)
-    if (description.body) {
+    if (typeof description.body === 'function') {
       const model: Function = description.body
       const isModel = isEntity(model)
       const name = isModel ? capitalize(names.operationId) : model.name

@@ -3,22 +3,17 @@ import type { Handler } from '../context.js'
 import type { Queryable } from '../data/lists/declaration.js'
 import { DeclarationError } from '../errors.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
-import type { BodyClass, DescriptionOptions } from './route-description.js'
+import type { DescriptionOptions } from './route-description.js'
 
 /** The method of a `@Route`. */
 export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 
 /** The options of a route. */
-export interface RouteOptions extends Omit<DescriptionOptions, 'body'> {
+export interface RouteOptions extends DescriptionOptions {
   /** The name of the route, like `loginPath`. By default it is derived from the path. */
   name?: string
   /** Other paths with the same handler. They begin where the path of the route begins. */
   aliases?: string[]
-  /**
-   * Whether the route reads a body, or the class that describes this body. By default, it does if its method is neither
-   * GET, HEAD nor DELETE.
-   */
-  body?: boolean | BodyClass
 }
 
 /** A route that `@Route` declares. */
@@ -41,20 +36,16 @@ export interface DecoratedMethod {
   routes: readonly DecoratedRoute[]
   middleware: readonly AnyMiddleware[]
   queryable?: Queryable | undefined
-  /** The options of `@Describe`, or false. */
-  description?: DescriptionOptions | false | undefined
 }
 
-/** Everything that `@Route`, `@Use`, `@Queryable` and `@Describe` record for a class, from top to bottom. */
+/** Everything that `@Route`, `@Use` and `@Queryable` record for a class, from top to bottom. */
 export interface Decorations {
   classes: ClassMiddleware[]
   methods: Map<string, DecoratedMethod>
-  /** Whether the class has `@Describe(false)`. */
-  isHidden?: boolean | undefined
 }
 
 /** The decorations of a class itself, by its prototype: those of its superclasses are on their prototypes. */
-export const ownDecorations = memoizeByObject((_prototype: object): Decorations => {
+const ownDecorations = memoizeByObject((_prototype: object): Decorations => {
   return { classes: [], methods: new Map() }
 })
 
@@ -106,22 +97,21 @@ export function recordClassMiddleware(prototype: object, added: ClassMiddleware)
 
 /**
  * The decorations of a class and the classes it extends, the base class first. An overridden method keeps its place
- * and its middleware. Its routes, its list and its description are replaced if the subclass declares them again.
+ * and its middleware. Its routes and its list are replaced if the subclass declares them again.
  */
 export function decorationsOf(prototype: object | null): Decorations {
   if (prototype === null) return { classes: [], methods: new Map() }
-  const { classes, methods, isHidden } = decorationsOf(Object.getPrototypeOf(prototype))
+  const { classes, methods } = decorationsOf(Object.getPrototypeOf(prototype))
   const own = ownDecorations(prototype)
-  for (const [name, { routes, middleware, queryable, description }] of own.methods) {
+  for (const [name, { routes, middleware, queryable }] of own.methods) {
     const inherited = methods.get(name)
     methods.set(name, {
       routes: routes.length > 0 ? routes : (inherited?.routes ?? []),
       middleware: [...(inherited?.middleware ?? []), ...middleware],
       queryable: queryable ?? inherited?.queryable,
-      description: description ?? inherited?.description,
     })
   }
-  return { classes: [...classes, ...own.classes], methods, isHidden: own.isHidden ?? isHidden }
+  return { classes: [...classes, ...own.classes], methods }
 }
 
 /** The middleware of a handler: that of its class, then its own. */

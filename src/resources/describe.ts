@@ -1,7 +1,11 @@
+import 'reflect-metadata'
 import { DeclarationError } from '../errors.js'
-import { checkMethod, ownDecorations, recordMethod, type MethodDecoration } from './decorations.js'
+import { actions } from './actions.js'
+import { checkMethod, type MethodDecoration } from './decorations.js'
 import type { DescriptionOptions } from './route-description.js'
 import type { ClassDecoration } from './use.js'
+
+const key = Symbol('resource-kit:description')
 
 /**
  * Describes a handler in the OpenAPI document of the application: one of the seven, whose routes are fixed. `@Route` has the same
@@ -16,27 +20,24 @@ import type { ClassDecoration } from './use.js'
  *   }
  * }
  *
- * @throws DeclarationError when a class has options, when the member is static or is not a method, or when it is described twice
+ * @throws DeclarationError when a class or another method has options, or when the member is static or is not a method
  */
 export function Describe(description: false): ClassDecoration<never> & MethodDecoration
 export function Describe(description: DescriptionOptions): MethodDecoration
 export function Describe(description: DescriptionOptions | false) {
-  return (target: object, name?: string, descriptor?: PropertyDescriptor): void => {
-    if (name === undefined) return describeClass(target as Function, description)
-    const handler = checkMethod('@Describe', target, name, descriptor)
-    recordMethod(target, name, (method) => {
-      if (method.description !== undefined)
-        throw new DeclarationError(`${handler} has @Describe twice. Merge them into one.`)
-      return { description }
-    })
+  return (target: object, name = '', descriptor?: PropertyDescriptor): void => {
+    const place = name ? checkMethod('@Describe', target, name, descriptor) : (target as Function).name
+    if (description && !actions.some(({ handler }) => handler === name)) {
+      throw new DeclarationError(
+        `${place} has @Describe with options, which only the seven handlers can have. Pass them to @Route, or write them above a handler.`,
+      )
+    }
+    Reflect.defineMetadata(key, description, name ? target : (target as Function).prototype, name)
   }
 }
 
-function describeClass(target: Function, description: DescriptionOptions | false): void {
-  if (description !== false) {
-    throw new DeclarationError(
-      `@Describe of ${target.name} has options, which only a handler can have. Write them above the handler, or @Describe(false) above the class.`,
-    )
-  }
-  ownDecorations(target.prototype).isHidden = true
+/** The description of a handler, which may be inherited; false if the document leaves it, or its whole class, out. */
+export function descriptionOf(prototype: object, handler: string): DescriptionOptions | false {
+  if (Reflect.getMetadata(key, prototype, '') === false) return false
+  return Reflect.getMetadata(key, prototype, handler) ?? {}
 }

@@ -15,7 +15,10 @@ export interface DescriptionOptions {
   summary?: string
   /** Further text in Markdown. */
   description?: string
-  /** The class that describes the body of its requests, or whether it reads a body. */
+  /**
+   * Whether the route reads a body, or the class that describes this body. By default, it does if its method is neither
+   * GET, HEAD nor DELETE.
+   */
   body?: boolean | BodyClass
   /**
    * Its responses by status, with the class of the record in the body: `{ 200: Post, 409: 'problem' }`, `[Post]` for a list, or a
@@ -28,14 +31,6 @@ export interface DescriptionOptions {
   operationId?: string
   /** Whether clients should stop using it. */
   deprecated?: boolean
-}
-
-/** The requests and responses of a route, for a document that describes the application. */
-export interface RouteDescription extends Readonly<Omit<DescriptionOptions, 'body'>> {
-  /** The class that describes the body of its requests; false if it reads none. */
-  body?: BodyClass | false | undefined
-  /** Whether the OpenAPI document leaves it out. */
-  isHidden?: boolean
 }
 
 /** A header in the OpenAPI document. */
@@ -60,18 +55,13 @@ export interface MiddlewareDescription {
 }
 
 /**
- * Returns the description of a route.
+ * Checks the description of a route.
  *
  * @param handler the name of its handler, for error messages
  * @throws DeclarationError when an option is wrong
  */
-export function describeRoute(
-  options: DescriptionOptions,
-  handler: string,
-  method: string,
-): RouteDescription {
-  const { body, ...description } = options
-  const { summary, responses, files } = description
+export function checkDescription(options: DescriptionOptions, handler: string, method: string): void {
+  const { summary, body, responses, files } = options
   if (summary !== undefined) checkSummary(summary, handler)
   if (body !== undefined && typeof body !== 'boolean') checkBody(body, handler)
   for (const [status, response] of Object.entries(responses ?? {})) checkResponse(status, response, handler)
@@ -80,7 +70,6 @@ export function describeRoute(
       `${handler} has files, but ${method} requests have no body. Remove the "files" option.`,
     )
   }
-  return { ...description, ...(body !== undefined && body !== true && { body }) }
 }
 
 function checkSummary(summary: unknown, handler: string): void {

@@ -41,14 +41,10 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
   }
   const { path, options = {}, parent } = resourceMetadata(resource)
   if (options.singular) rejectPlural(resource, options)
-  if (options.policy && !options.model) {
+  const ofModel = options.policy ? `the policy ${options.policy.name}` : options.fields && 'fields'
+  if (ofModel && !options.model) {
     throw new DeclarationError(
-      `${resource.name} has the policy ${options.policy.name}, but no model. Add it: { model: Post, policy: ${options.policy.name} }.`,
-    )
-  }
-  if (options.fields && !options.model) {
-    throw new DeclarationError(
-      `${resource.name} has fields, but no model. Add it: { model: Post, fields: ['title'] }.`,
+      `${resource.name} has ${ofModel}, but no model. Add it: @Resource('/...', { model: Post }).`,
     )
   }
   const decorations = decorationsOf(resource.prototype)
@@ -84,17 +80,12 @@ function rejectPlural(resource: ResourceClass, { param }: ResourceOptions): void
 
 /** Middleware of a method that no route calls would never run. The columns of a list are those of the resource's model. */
 function checkMethods(resource: ResourceClass, { model }: ResourceOptions, { methods }: Decorations): void {
-  for (const [name, { routes, middleware, queryable, description }] of methods) {
+  for (const [name, { routes, middleware, queryable }] of methods) {
     const handler = `${resource.name}.${name}`
     if (routes.length === 0 && !actions.some((action) => action.handler === name)) {
-      const decorator = middleware.length > 0 ? '@Use' : queryable ? '@Queryable' : '@Describe'
+      const decorator = middleware.length > 0 ? '@Use' : '@Queryable'
       throw new DeclarationError(
         `${handler} has ${decorator}, but no route calls it. Decorate it with @Route, or remove ${decorator}.`,
-      )
-    }
-    if (description && routes.length > 0) {
-      throw new DeclarationError(
-        `${handler} has @Describe and @Route. Move the options of @Describe to the last argument of @Route.`,
       )
     }
     if (queryable && !model) {

@@ -2,7 +2,7 @@ import type { Context, Middleware } from '../context.js'
 import type { Queryable } from '../data/lists/declaration.js'
 import type { DeclaredPolicy } from '../policies/policy.js'
 import { DeclarationError } from '../errors.js'
-import type { RouteDescription } from '../resources/route-description.js'
+import { checkDescription, type DescriptionOptions } from '../resources/route-description.js'
 import { chain } from './chain.js'
 import { HostPattern } from './host.js'
 import { PathPattern, type PathArgument } from './path.js'
@@ -79,7 +79,7 @@ export class DeclaredRoute {
   readonly handlerName: string
   readonly readsBody: boolean
   /** Its requests and responses, as its options describe them. */
-  readonly description: RouteDescription
+  readonly description: Readonly<DescriptionOptions>
   readonly resource: RouteResource | undefined
   /** Its middleware in the order in which it runs. */
   readonly middleware: readonly Middleware[]
@@ -111,6 +111,8 @@ export class DeclaredRoute {
     this.readsBody = options.readsBody ?? !bodiless.includes(options.method)
     this.description = options.description ?? {}
     this.resource = options.resource
+    const place = this.resource ? this.handlerName : `${this.method} ${this.path}`
+    checkDescription(this.description, place, this.method)
     this.beforeBody = options.middleware.filter((one) => one.beforeBody)
     const afterBody = options.middleware.filter((one) => !one.beforeBody)
     this.middleware = [...this.beforeBody, ...afterBody]

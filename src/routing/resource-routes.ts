@@ -4,8 +4,8 @@ import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
 import { defaultPathName, pathNames, resourceNames } from '../naming/names.js'
-import { handlerMiddleware, nestedMiddleware, type Decorations } from '../resources/decorations.js'
-import { describeRoute } from '../resources/route-description.js'
+import { handlerMiddleware, nestedMiddleware } from '../resources/decorations.js'
+import { descriptionOf } from '../resources/describe.js'
 import type { RouteOptions } from '../resources/decorations.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
 import type { RouteDeclaration } from './declared-route.js'
@@ -54,7 +54,6 @@ export function resourceRoutes(
   ]
   const routes = inMountOrder(declared, paths).map(({ handler, ...route }) => ({
     ...route,
-    ...(isHidden(decorations, handler) && { description: { ...route.description, isHidden: true } }),
     host: mount.host,
     scopes: mount.scopes,
     handlerName: `${resource.name}.${handler}`,
@@ -114,17 +113,11 @@ function parentPathOf(path: string, parentItem: string): string {
   return end > parentItem.length ? path.slice(0, end) : parentItem
 }
 
-/** Whether `@Describe(false)` leaves a handler, or its whole class, out of the OpenAPI document. */
-function isHidden({ isHidden: isWhole, methods }: Decorations, handler: string): boolean {
-  return isWhole === true || methods.get(handler)?.description === false
-}
-
 function actionRoutes(definition: ResourceDefinition, paths: ResourcePaths): HandlerRoute[] {
-  const { actions, options, decorations } = definition
+  const { actions, options, resource } = definition
   const names = pathNames(paths.collection, options.singular)
   return actions.map(({ handler, method, on, suffix, name }) => {
-    const given = decorations.methods.get(handler)?.description || {}
-    const description = describeRoute(given, `${paths.resource}.${handler}`, method)
+    const description = descriptionOf(resource.prototype, handler) || {}
     return { handler, method, path: paths[on] + suffix, name: names[name], description }
   })
 }
@@ -140,13 +133,7 @@ function decoratedRoutes(
       const absolute = (one: string) => decoratedPath(collection, one, param, `${resource.name}.${handler}`)
       const path = absolute(relative)
       const aliases = (options.aliases ?? []).map(absolute)
-      return {
-        handler,
-        method,
-        path,
-        aliases,
-        ...fromOptions(options, path, `${resource.name}.${handler}`, method),
-      }
+      return { handler, method, path, aliases, ...fromOptions(options, path) }
     }),
   )
 }
@@ -183,16 +170,10 @@ function decoratedPath(
   )
 }
 
-/**
- * Converts the options of a route, except for its aliases, to the members of its declaration.
- *
- * @throws DeclarationError when an option is wrong
- */
+/** Converts the options of a route, except for its aliases, to the members of its declaration. */
 export function fromOptions(
   options: RouteOptions,
   path: string,
-  handler: string,
-  method: string,
 ): Pick<RouteDeclaration, 'name' | 'hasDefaultName' | 'readsBody' | 'description'> {
   const { name, aliases: _, ...description } = options
   const { body } = description
@@ -200,6 +181,6 @@ export function fromOptions(
     name: name ?? defaultPathName(path),
     hasDefaultName: name === undefined,
     readsBody: body === undefined ? undefined : Boolean(body),
-    description: describeRoute(description, handler, method),
+    description,
   }
 }

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { Handler, Middleware } from '../context.js'
+import type { Handler, Hooks, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
 import { checkMiddleware, type AnyMiddleware } from '../injection/middleware-class.js'
@@ -8,7 +8,7 @@ import type { RouteOptions } from '../resources/decorations.js'
 import type { PolicyClass } from '../policies/policy.js'
 import { middlewareOf } from '../resources/decorations.js'
 import { scanResource, type ResourceDefinition } from '../resources/scanner.js'
-import { declareDocument, type DeclaredDocument, type DocumentOptions } from './documents.js'
+import type { DeclaredDocument, DocumentOptions } from './documents.js'
 import { toMiddleware } from './handler.js'
 import { fromOptions, resourceRoutes } from './resource-routes.js'
 import type { DeclaredRoute } from './declared-route.js'
@@ -131,7 +131,26 @@ export class Scope {
    * @throws DeclarationError when the scope has a document already
    */
   openapi(path: string, options: DocumentOptions): this {
-    declareDocument(this, this.declarations, this.mount, path, options)
+    const { declarations, mount } = this
+    const { page } = options
+    const scope = mount.scopes.at(-1) ?? {}
+    const document = { path: mount.pathOf(path), options, scope, host: mount.host }
+    const other = declarations.documents.find((one) => one.scope === scope)
+    if (other) {
+      throw new DeclarationError(
+        `The OpenAPI documents ${other.path} and ${document.path} describe the same routes. Remove one of them, or declare it in a group.`,
+      )
+    }
+    declarations.documents.push(document)
+    // The extension is loaded with the first request of a document, and not with the framework.
+    const load = () => import('../openapi/index.js')
+    const openapi: Handler & Hooks = async (ctx) => (await load()).serve(ctx, document, declarations)
+    // A mistake stops the start in development and in specs, and never in production.
+    openapi.checkRoutes = async (_routes, _logger, env) => {
+      if (env !== 'production' || page) (await load()).checkDocument(declarations, document, env)
+    }
+    declarations.middleware.add(openapi)
+    for (const one of page ? [path, page, `${page}/{file}`] : [path]) this.get(one, openapi)
     return this
   }
 
@@ -192,7 +211,7 @@ export class Scope {
       path: fullPath,
       host: mount.host,
       aliases: (options.aliases ?? []).map((alias) => mount.pathOf(alias)),
-      ...fromOptions(options, fullPath, `${method} ${fullPath}`, method),
+      ...fromOptions(options, fullPath),
       scopes: mount.scopes,
       handlerName,
       middleware: mount.middleware,

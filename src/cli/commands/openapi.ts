@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CommandError } from '../../command-errors.js'
+import { isPlainObject } from '../../common/plain-object.js'
 import type { DeclaredDocument } from '../../extension.js'
 import { enterApplication, manifestOf, parseJson } from '../support/application-folder.js'
 import { loadApp } from '../support/application-modules.js'
@@ -60,7 +61,21 @@ async function compare(file: string, text: string): Promise<void> {
   if (written === text) return
   const before = parseJson(written)
   if (before === undefined) throw new CommandError(`${file} isn't JSON. ${advice} again.`)
-  const { differences } = await import('../../openapi/index.js')
   const lines = differences(before, JSON.parse(text))
   throw new CommandError([`${file} differs from the application. ${advice} again.`, ...lines].join('\n  '))
+}
+
+/** The depth at which a part of a document is named: `paths /posts get`, `components schemas Post`. */
+const maxDepth = 3
+
+/** Returns the parts of two documents that differ: `changed: paths /posts get`. */
+function differences(before: unknown, after: unknown, place: readonly string[] = []): string[] {
+  if (JSON.stringify(before) === JSON.stringify(after)) return []
+  if (before === undefined) return [`added: ${place.join(' ')}`]
+  if (after === undefined) return [`removed: ${place.join(' ')}`]
+  if (place.length === maxDepth || !isPlainObject(before) || !isPlainObject(after))
+    return [`changed: ${place.join(' ') || 'the whole document'}`]
+  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
+  const inside = names.flatMap((name) => differences(before[name], after[name], [...place, name]))
+  return inside.length > 0 ? inside : [`changed: the order of ${place.join(' ') || 'the document'}`]
 }

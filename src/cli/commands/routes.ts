@@ -117,7 +117,7 @@ function detailsOf({ description, handlerName }: DeclaredRoute) {
   const names = Object.entries(responses ?? {}).map(([status, response]) => [status, nameOf(response)])
   return {
     ...(summary !== undefined && { summary }),
-    ...(body && { body: body.name }),
+    ...(typeof body === 'function' && { body: body.name }),
     ...(responses && { responses: Object.fromEntries(names) }),
     file: locate(handlerName),
   }
