@@ -7,7 +7,7 @@
 // The application
 export { App } from './application/application.js'
 export type { AppOptions } from './application/options.js'
-export { Scope } from './routing/scope.js'
+export { Scope, type DocumentOptions } from './routing/scope.js'
 export type { DeclaredRoute, RouteResource } from './routing/declared-route.js'
 export type { Match } from './routing/route-table.js'
 export type { PathArgument, PathPattern } from './routing/path.js'
@@ -61,7 +61,6 @@ export type {
   MiddlewareDescription,
   RouteResponse,
 } from './resources/route-description.js'
-export type { DocumentOptions } from './routing/documents.js'
 export { Queryable } from './resources/queryable.js'
 export type { MethodDecoration } from './resources/decorations.js'
 export { Use, type ClassDecoration, type UseOptions } from './resources/use.js'

@@ -371,7 +371,7 @@ describe('A mistake in the OpenAPI document', () => {
       }),
     ).to.equal(
       'DeclarationError: Two operations of the document /openapi.json have the id "hello": GET /a (hello) and GET /b (hello). Set ' +
-        'the "operationId" option of one of them.',
+        'the "operationId" option of one of them, or declare app.openapi in the group or host of each.',
     )
     expect(
       await mistake((app) => {

@@ -14,7 +14,7 @@ import { visitorCookies } from './private-responses.js'
 import { setPageHeaders } from './page-headers.js'
 import { compareVersion } from './preconditions.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
-import { listedFields, writableAttributes } from './writable.js'
+import { writableAttributes } from './writable.js'
 
 declare module '../context.js' {
   interface ContextMembers extends HttpMembers {}
@@ -177,8 +177,7 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
     bind(record, only) {
       const keys = this.pathKeys
       const isForm = hasForm(this)
-      const listed = this.route.resource?.fields ? listedFields(record, only, this.route) : only
-      const attributes = writableAttributes(record, listed).filter(({ name }) => !keys.has(name))
+      const attributes = writableAttributes(record, only, this.route).filter(({ name }) => !keys.has(name))
       return bind(record, attributes, {
         body: this.request.body,
         isJson: bodyKindOf(this) === 'json',

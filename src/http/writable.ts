@@ -4,20 +4,31 @@ import { DeclarationError, NoAttributes, UnknownAttribute, UnlistedField } from 
 import type { DeclaredRoute } from '../routing/declared-route.js'
 
 /**
- * Returns the attributes of a record that a request may set: all of its class, or those that the list names.
+ * Returns the attributes of a record that a request may set: those that the handler lists, else the fields of its resource if the
+ * record belongs to the model, else all of its class.
  *
  * @throws NoAttributes, UntypedAttribute if the class does not describe them
- * @throws UnknownAttribute if the list names something else
+ * @throws UnlistedField (500) if the handler lists an attribute of the model that is not one of the fields
+ * @throws UnknownAttribute if the handler lists something else
  */
-export function writableAttributes(record: object, only?: readonly string[]): readonly Attribute[] {
+export function writableAttributes(
+  record: object,
+  only: readonly string[] | undefined,
+  { resource, handlerName }: DeclaredRoute,
+): readonly Attribute[] {
   const { constructor }: { constructor?: unknown } = record
   if (typeof constructor !== 'function') throw new NoAttributes('An object without a class')
   const attributes = declaredAttributes(constructor)
-  if (!only) return attributes
+  const { model, fields } = resource ?? {}
+  const upper = fields && model && record instanceof model ? fields : undefined
+  const listed = only ?? upper
+  if (!listed) return attributes
+  const unlisted = upper && listed.find((name) => !upper.includes(name))
+  if (unlisted !== undefined) throw new UnlistedField(handlerName, unlisted)
   const names = attributes.map(({ name }) => name)
-  const unknown = only.find((name) => !names.includes(name))
+  const unknown = listed.find((name) => !names.includes(name))
   if (unknown !== undefined) throw new UnknownAttribute(constructor.name, unknown, names)
-  return attributes.filter(({ name }) => only.includes(name))
+  return attributes.filter(({ name }) => listed.includes(name))
 }
 
 /** The columns of an entity, or the decorated properties of another class. */
@@ -29,33 +40,13 @@ function declaredAttributes(model: Function): readonly Attribute[] {
   return properties
 }
 
-/** The parts of a route that tell which fields its requests may set. */
-type ServingRoute = Pick<DeclaredRoute, 'resource' | 'handlerName'>
-
-/**
- * Returns the names of the attributes that a handler may bind: those that it lists, else the fields of its resource.
- *
- * @throws UnlistedField (500) when the handler lists an attribute that is not one of the fields
- */
-export function listedFields(
-  record: object,
-  only: readonly string[] | undefined,
-  { resource, handlerName }: ServingRoute,
-): readonly string[] | undefined {
-  const { fields, model } = resource ?? {}
-  if (!fields || !model || !(record instanceof model)) return only
-  const unlisted = only?.find((name) => !fields.includes(name))
-  if (unlisted !== undefined) throw new UnlistedField(handlerName, unlisted)
-  return only ?? fields
-}
-
 /**
  * Checks the `fields` and `requireMatch` options of the resources that have routes.
  *
  * @throws DeclarationError when one of the fields is not an attribute that a request can set, or when there is no model with a
  *   version that requests could match
  */
-export function checkOptions(routes: readonly ServingRoute[]): void {
+export function checkOptions(routes: readonly DeclaredRoute[]): void {
   for (const { resource, handlerName } of routes) {
     const { model, fields, requiresMatch } = resource ?? {}
     const [owner] = handlerName.split('.')

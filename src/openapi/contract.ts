@@ -25,28 +25,26 @@ export class ContractError extends Error {
 /** The statuses of the framework that `default` describes, and 304, which has no description. */
 const ofFramework = [304, 400, 403, 405, 406, 412, 413, 415, 500, 503]
 
-/** The members of an operation that the contract reads, and the path of its document. */
+/** The members of an operation that the contract reads, the path of its document, and the name of its model. */
 interface Contracted {
   operationId: string
   requestBody?: Content
   responses: Record<string, Content & { headers?: Record<string, { required?: boolean }> }>
   path: string
+  model: string
 }
 
 interface Content {
   content?: Record<string, { schema?: Schema }>
 }
 
-/** The request that an application has handled, and whether its handler has bound a list that the document does not have. */
-interface Handled {
-  ctx: Context
-  listed: boolean
-}
-
 /** Compares the responses of an application with its OpenAPI documents. */
 export class Contract {
   private readonly operations = new Map<unknown, Record<string, Contracted>>()
-  private readonly handled = new Map<string, Handled>()
+  /** The requests that the application has handled, by their ids. */
+  private readonly handled = new Map<string, Context>()
+  /** Those whose handlers have bound a list that the document does not have. */
+  private readonly listing = new WeakSet<Context>()
   private readonly ajv: Ajv2020
 
   /**
@@ -54,18 +52,18 @@ export class Contract {
    */
   constructor(app: App) {
     this.ajv = createAjv()
-    for (const declared of documentsOf(app.declarations, { title: 'Application', version: '0' })) {
+    const all = documentsOf(app.declarations, { title: 'Application', version: '0' })
+    for (const [index, declared] of all.entries()) {
       const { document, operations } = buildDocument(app.declarations, declared)
       const isServed = app.declarations.documents.includes(declared)
-      const path = isServed
-        ? `${declared.path}${declared.host ?? ''}`
-        : 'the OpenAPI document (`kit openapi`)'
-      const id = `kit:${encodeURI(path)}`
+      const path = isServed ? declared.path : 'the OpenAPI document (`kit openapi`)'
+      const id = `kit:${index}`
       const { components, paths } = closed(document, id)
       this.ajv.addSchema({ $id: id, components })
       for (const { route, method, key } of operations) {
+        const model = route.resource?.model?.name ?? 'Post'
         const content = paths[key]?.[method.toLowerCase()] as unknown as Contracted
-        this.operations.set(route, { ...this.operations.get(route), [method]: { ...content, path } })
+        this.operations.set(route, { ...this.operations.get(route), [method]: { ...content, path, model } })
       }
     }
     app.use(this.observer())
@@ -78,37 +76,45 @@ export class Contract {
    */
   check(exchange: Exchange): void {
     const id = exchange.headers.get('x-request-id') ?? ''
-    const handled = this.handled.get(id)
+    const ctx = this.handled.get(id)
     this.handled.delete(id)
-    if (!handled || isForPages(exchange)) return
-    const operation = this.operations.get(handled.ctx.route)?.[handled.ctx.method]
+    if (!ctx || isForPages(exchange)) return
+    const operation = this.operations.get(ctx.route)?.[ctx.method]
     const problem =
       operation &&
-      (handlerProblem(handled) ??
-        statusProblem(operation, exchange, handled.ctx) ??
+      (this.handlerProblem(ctx) ??
+        statusProblem(operation, exchange) ??
         headerProblem(operation, exchange) ??
         this.bodyProblem(operation, exchange) ??
         this.requestProblem(operation, exchange))
     if (problem !== undefined) throw new ContractError(`${operation?.operationId} ${problem}`)
   }
 
-  /** A middleware that runs for no route. It remembers the context of each request by its id. */
+  /** A middleware that runs for no route. It remembers the context of each request. */
   private observer(): Middleware {
-    const { handled } = this
+    const { handled, listing } = this
     const observe: Middleware = (_ctx, next) => next()
     observe.begin = (ctx) => {
       // Requests of other clients are never checked.
       if (handled.size > 1000) handled.clear()
-      const request: Handled = { ctx, listed: false }
-      handled.set(ctx.requestId, request)
+      handled.set(ctx.requestId, ctx)
       const { bind } = ctx
       ctx.bind = function (record, only) {
         const { model, fields } = this.route?.resource ?? {}
-        if (only && model && !fields && record instanceof model) request.listed = true
+        if (only && model && !fields && record instanceof model) listing.add(ctx)
         return bind.call(this, record, only as never) as typeof record
       }
     }
     return observe
+  }
+
+  private handlerProblem(ctx: Context): string | undefined {
+    if (!this.listing.has(ctx)) return undefined
+    const [resource] = ctx.route.handlerName.split('.')
+    return (
+      `calls ctx.bind with a list, but ${resource} has no fields, so the document lists every attribute. Move the list to the ` +
+      '"fields" option of @Resource.'
+    )
   }
 
   private bodyProblem(operation: Contracted, { status, headers, text }: Exchange): string | undefined {
@@ -144,24 +150,12 @@ export class Contract {
   }
 }
 
-function handlerProblem({ ctx, listed }: Handled): string | undefined {
-  if (!listed) return undefined
-  const [resource] = ctx.route.handlerName.split('.')
-  return (
-    `calls ctx.bind with a list, but ${resource} has no fields, so the document lists every attribute. Move the list to the ` +
-    '"fields" option of @Resource.'
-  )
-}
-
-function statusProblem(
-  { responses, path }: Contracted,
-  { status, accept, text }: Exchange,
-  { route }: Context,
-): string | undefined {
+function statusProblem(operation: Contracted, exchange: Exchange): string | undefined {
+  const { responses, path, model } = operation
+  const { status, accept, text } = exchange
   if (status === 406 && Object.values(responses).some(({ content }) => content?.[accept]))
     return `returned 406 for ${accept}, which ${path} lists. Offer it, or describe the responses.`
   if (responses[status] || ofFramework.includes(status)) return undefined
-  const model = route.resource?.model?.name ?? 'Post'
   const body = text === '' ? "'empty'" : status < 400 ? model : "'problem'"
   return `returned ${status}, which ${path} does not list. Correct the handler, or describe the response: responses: { ${status}: ${body} }.`
 }
@@ -202,12 +196,10 @@ function weight({ keyword, instancePath }: ErrorObject): number {
   return (isVague ? 1000 : 0) - instancePath.length
 }
 
-function explain(
-  { keyword, instancePath, params, message, schemaPath }: ErrorObject,
-  schema: Schema,
-): string {
-  const name = /schemas\/(\w+)/.exec(schemaPath)?.[1] ?? nameOf(schema)
-  const { additionalProperty, missingProperty } = params
+function explain(error: ErrorObject, schema: Schema): string {
+  const { keyword, instancePath, message } = error
+  const { additionalProperty, missingProperty } = error.params
+  const name = /schemas\/(\w+)/.exec(error.schemaPath)?.[1] ?? nameOf(schema)
   if (keyword === 'additionalProperties')
     return `${instancePath}/${additionalProperty} is not in ${name}. Exclude it, or describe the response.`
   if (keyword === 'required')

@@ -1,6 +1,6 @@
 import { descriptionOf, type Declarations, type DeclaredDocument } from '../extension.js'
 import { BaseResource, DeclarationError, type DeclaredRoute, type DocumentOptions } from '../index.js'
-import { capitalize, isAction, operationNames } from './names.js'
+import { ACTIONS, capitalize, operationNames } from './names.js'
 import { Operation } from './operation.js'
 import { Schemas, type IncludedRelation } from './schemas.js'
 import type { Schema } from './values.js'
@@ -26,15 +26,22 @@ export function documentsOf(
   options: DocumentOptions,
 ): readonly DeclaredDocument[] {
   if (documents.length > 0) return documents
-  return [{ path: '/openapi.json', options, scope: table.routes[0]?.scopes[0] ?? {}, host: undefined }]
+  return [{ path: '/openapi.json', options, scope: table.routes[0]?.scopes[0], host: undefined }]
 }
 
 /**
  * Builds a document from the declarations of its routes. It needs no database.
  *
- * @throws DeclarationError when two operations or two classes have one name, or a class has no attributes
+ * @throws DeclarationError when it is the second one of its scope, when two operations or two classes have one name, or when a
+ *   class has no attributes
  */
 export function buildDocument(declarations: Declarations, declared: DeclaredDocument): BuiltDocument {
+  const [first, second] = declarations.documents.filter(({ scope }) => scope === declared.scope)
+  if (second) {
+    throw new DeclarationError(
+      `The OpenAPI documents ${first?.path} and ${second.path} describe the same routes. Remove one of them, or declare it in a group.`,
+    )
+  }
   const routes = routesOf(declarations, declared)
   const schemas = new Schemas(includedRelations(routes), declared.path)
   schemas.add('Problem', 'Problem', 'the framework', () => PROBLEM)
@@ -43,17 +50,16 @@ export function buildDocument(declarations: Declarations, declared: DeclaredDocu
     return methods.map((method) => new Operation(route, method, schemas, declarations.options))
   })
   const paths: OpenApiDocument['paths'] = {}
-  const ids = new Map<unknown, Operation>()
+  const taken = new Map<string, Operation>()
   for (const operation of operations) {
-    const content = { ...operation.toJSON(), ...serverOf(operation.route, declared) }
-    const id = content['operationId']
-    const taken = ids.get(id)
-    if (taken) throw sameId(id, [taken, operation], declared)
-    ids.set(id, operation)
-    const item = (paths[operation.key] ??= {})
-    const method = operation.method.toLowerCase()
-    if (item[method]) throw twice(operation, declared)
-    item[method] = content
+    const { route, method, key } = operation
+    const content = { ...operation.toJSON(), ...serverOf(route, declared) }
+    for (const name of [`route ${method} ${key}`, `id "${content.operationId}"`]) {
+      const other = taken.get(name)
+      if (other) throw sameName(name, [other, operation], declared)
+      taken.set(name, operation)
+    }
+    paths[key] = { ...paths[key], [method.toLowerCase()]: content }
   }
   const { page: _page, ...info } = declared.options
   const securitySchemes = Object.assign({}, ...operations.map(({ security }) => security)) as Schema
@@ -65,16 +71,17 @@ export function buildDocument(declarations: Declarations, declared: DeclaredDocu
 /** Why a document lacks a route that it may contain; undefined if the application, or a model, describes it. */
 function gapOf({ resource, description, path }: DeclaredRoute): string | undefined {
   if (path.includes('{*')) return 'has a wildcard, which OpenAPI does not express'
-  const hasModel = resource?.model !== undefined && isAction(resource.action)
+  const hasModel = resource?.model !== undefined && ACTIONS.includes(resource.action)
   return description.responses || hasModel ? undefined : 'has no "responses", so the document lacks it'
 }
 
 /** Whether a document may contain a route: neither a form nor a handler of `BaseResource`, which returns 404. */
 function isDescribable({ resource, description, declared, method }: DeclaredRoute): boolean {
-  const { action = '', class: owner = Object } = resource ?? {}
-  const isInherited = resource && declared === Reflect.get(BaseResource.prototype, action)
-  if (descriptionOf(owner.prototype, action) === false) return false
-  if (['new', 'edit'].includes(action) || ['HEAD', 'OPTIONS'].includes(method)) return false
+  if (['HEAD', 'OPTIONS'].includes(method)) return false
+  if (!resource) return true
+  const { action, class: owner } = resource
+  if (['new', 'edit'].includes(action) || descriptionOf(owner.prototype, action) === false) return false
+  const isInherited = declared === Reflect.get(BaseResource.prototype, action)
   return !isInherited || description.responses !== undefined
 }
 
@@ -102,17 +109,11 @@ function serverOf({ host }: DeclaredRoute, declared: DeclaredDocument): Schema {
   return { servers: [{ url: `//${host.pattern}`, ...(host.params.length > 0 && { variables }) }] }
 }
 
-function sameId(id: unknown, both: readonly Operation[], { path }: DeclaredDocument): DeclarationError {
-  const names = both.map(({ method, route }) => `${method} ${route.path} (${route.handlerName})`)
+function sameName(name: string, both: readonly Operation[], { path }: DeclaredDocument): DeclarationError {
+  const places = both.map(({ method, route }) => `${method} ${route.path} (${route.handlerName})`)
   return new DeclarationError(
-    `Two operations of the document ${path} have the id "${id}": ${names.join(' and ')}. Set the "operationId" option of one of them.`,
-  )
-}
-
-function twice({ method, route }: Operation, { path }: DeclaredDocument): DeclarationError {
-  return new DeclarationError(
-    `The document ${path} has ${method} ${route.path} twice. Declare app.openapi in the group or host of each, or leave one out ` +
-      'with @Describe(false).',
+    `Two operations of the document ${path} have the ${name}: ${places.join(' and ')}. Set the "operationId" option of one of them, ` +
+      'or declare app.openapi in the group or host of each.',
   )
 }
 
@@ -121,16 +122,13 @@ function includedRelations(routes: readonly DeclaredRoute[]): IncludedRelation[]
   return routes.flatMap((route) => {
     const { model, queryable: { include = [] } = {} } = route.resource ?? {}
     if (!model) return []
-    const entries: [string, unknown][] = Array.isArray(include)
-      ? include.map((name: string) => [name, true])
-      : Object.entries(include)
-    return entries.map(([relation, given]) => ({
-      model,
-      relation,
-      name: operationNames(route, 'GET').item + relation.split('_').map(capitalize).join(''),
-      attributes: Array.isArray(given) ? given : (Object(given).attributes as string[] | undefined),
-      handler: route.handlerName,
-    }))
+    const relations: readonly string[] = Array.isArray(include) ? include : Object.keys(include)
+    return relations.map((relation) => {
+      const name = operationNames(route, 'GET').item + relation.split('_').map(capitalize).join('')
+      const given = Object(Reflect.get(include, relation))
+      const attributes: string[] | undefined = Array.isArray(given) ? given : given.attributes
+      return { model, relation, name, attributes, handler: route.handlerName }
+    })
   })
 }
 

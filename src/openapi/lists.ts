@@ -40,7 +40,7 @@ function filterParameters(model: Function, name: string, given: Given): Schema[]
   }
   const [column, operators] = given instanceof RenamedFilter ? [given.column, given.operators] : [name, given]
   const found = columnsOf(model).find(({ propertyName }) => propertyName === column)
-  const value = valueOf((found && columnAttribute(found)) ?? { kind: 'json' })
+  const value = valueOf(found ? columnAttribute(found) : { kind: 'json' })
   const bare = ['in', 'eq'].find((operator) => (operators as readonly string[]).includes(operator))
   return operators.map((operator) => {
     const parameter = operator === bare ? name : `${name}.${operator}`

@@ -1,24 +1,16 @@
-import { itemName, pathNames } from '../extension.js'
+import { collectionName, pathNames } from '../extension.js'
 import { DeclarationError, type DeclaredRoute, type RouteResource } from '../index.js'
 
 /** Those of the seven handlers that serve records. The other two serve forms. */
-const ACTIONS = ['list', 'show', 'create', 'update', 'destroy']
+export const ACTIONS: readonly string[] = ['list', 'show', 'create', 'update', 'destroy']
 
-/** The verbs of summaries that the names of handlers do not have. */
-const VERBS: Record<string, string> = { update: 'Changes', destroy: 'Deletes' }
-
-/** The names of an operation: those of its description, else derived from its own route. */
+/** The names that are derived from the route of an operation. */
 export interface OperationNames {
   operationId: string
   summary: string
-  tag: string | undefined
+  tags?: string[]
   /** `Post`, the beginning of the names of schemas: `PostInput`. */
   item: string
-}
-
-/** Whether a handler serves records at a fixed route. */
-export function isAction(handler: string): boolean {
-  return ACTIONS.includes(handler)
 }
 
 /**
@@ -27,57 +19,50 @@ export function isAction(handler: string): boolean {
  * @throws DeclarationError when its handler has no name
  */
 export function operationNames(route: DeclaredRoute, method: string): OperationNames {
-  const derived = route.resource ? ofResource(route, route.resource, method) : ofFunction(route, method)
-  const { operationId = derived.operationId, summary = derived.summary } = route.description
-  return { ...derived, operationId, summary }
-}
-
-function ofResource(route: DeclaredRoute, resource: RouteResource, method: string): OperationNames {
-  const { action, isSingular, itemPath } = resource
-  const paths = pathNames(isSingular ? itemPath : itemPath.replace(/\/[^/]*$/, ''), isSingular)
-  const item = capitalize(paths.item.replace(/Path$/, ''))
-  const collection = capitalize(paths.collection.replace(/Path$/, ''))
-  const ofCollection =
-    action === 'list' || (!isAction(action) && !isSingular && !route.path.startsWith(itemPath))
-  const verb = action === 'update' && method === 'PUT' && route.methods.includes('PATCH') ? 'put' : action
-  const many = wordsOf(collection).join(' ')
-  const one = wordsOf(item).join(' ')
-  const article = isSingular ? 'the' : /^[aeiou]/.test(one) ? 'an' : 'a'
-  return {
-    operationId: verb + (ofCollection ? collection : item),
-    summary: `${VERBS[action] ?? thirdPerson(action)} ${ofCollection ? many : `${article} ${one}`}`,
-    tag: many.replace(/ index$/, ''),
-    item,
-  }
-}
-
-function ofFunction({ handlerName, description, path }: DeclaredRoute, method: string): OperationNames {
+  const { resource, handlerName, description, path } = route
+  if (resource) return resourceNames(route, resource, method)
   const name = handlerName === 'anonymous' ? description.operationId : handlerName
   if (name === undefined) {
     throw new DeclarationError(
       `${method} ${path} has no name in the OpenAPI document, because its handler has none. Name the function, or set the "operationId" option.`,
     )
   }
-  return { operationId: name, summary: thirdPerson(name), tag: undefined, item: capitalize(name) }
+  return { operationId: name, summary: thirdPerson(name), item: capitalize(name) }
+}
+
+function resourceNames(route: DeclaredRoute, resource: RouteResource, method: string): OperationNames {
+  const { action, isSingular, itemPath } = resource
+  const paths = pathNames(isSingular ? itemPath : itemPath.replace(/\/[^/]*$/, ''), isSingular)
+  const item = capitalize(paths.item.replace(/Path$/, ''))
+  const collection = capitalize(paths.collection.replace(/Path$/, ''))
+  const isOfItem =
+    isSingular || (ACTIONS.includes(action) ? action !== 'list' : route.path.startsWith(itemPath))
+  const subject = isOfItem ? item : collection
+  const verb = action === 'update' && method === 'PUT' && route.methods.includes('PATCH') ? 'put' : action
+  const words = wordsOf(subject).join(' ')
+  const article = isSingular ? 'the ' : /^[aeiou]/.test(words) ? 'an ' : 'a '
+  return {
+    operationId: verb + subject,
+    summary: `${thirdPerson(action)} ${isOfItem ? article : ''}${words}`,
+    tags: [
+      wordsOf(collection)
+        .join(' ')
+        .replace(/ index$/, ''),
+    ],
+    item,
+  }
 }
 
 /** `closeTicket` -> `Closes ticket` */
 function thirdPerson(name: string): string {
   const [verb = '', ...rest] = wordsOf(name)
-  const ending = /(s|x|z|ch|sh|o)$/.test(verb)
-    ? `${verb}es`
-    : /[^aeiou]y$/.test(verb)
-      ? `${verb.slice(0, -1)}ies`
-      : `${verb}s`
-  return [capitalize(itemName(verb) === verb ? ending : verb), ...rest].join(' ')
+  // A verb gets the ending of a noun: `publishes`, `copies`. Only "go" and "do" differ.
+  return [capitalize(collectionName(verb).replace(/os$/, 'oes')), ...rest].join(' ')
 }
 
 /** `postComments` -> `post comments` */
 function wordsOf(name: string): string[] {
-  return name
-    .replaceAll(/([\p{Ll}\d])(\p{Lu})/gu, '$1 $2')
-    .toLowerCase()
-    .split(/[\s_]+/)
+  return name.split(/(?<=[\p{Ll}\d])(?=\p{Lu})|_/u).map((word) => word.toLowerCase())
 }
 
 export function capitalize(name: string): string {

@@ -1,34 +1,16 @@
 import { STATUS_CODES } from 'node:http'
-import type {
-  BodyClass,
-  DeclaredRoute,
-  HeaderDescription,
-  MiddlewareDescription,
-  RouteResource,
-  RouteResponse,
-} from '../index.js'
+import type { DeclaredRoute, HeaderDescription, MiddlewareDescription, RouteResponse } from '../index.js'
 import { isEntity, itemName, versionOf, type Declarations } from '../extension.js'
 import { listParameters } from './lists.js'
-import { capitalize, isAction, operationNames, type OperationNames } from './names.js'
+import { ACTIONS, capitalize, operationNames } from './names.js'
 import type { Schemas } from './schemas.js'
 import type { Schema } from './values.js'
 
-/** The headers of a response. */
-type Headers = Readonly<Record<string, HeaderDescription>>
-
-/** A response of an operation, before it is written. */
-interface Described {
-  body: RouteResponse
-  headers?: Headers | undefined
-  description?: string | undefined
-}
-
-/** The options of the application that its operations depend on. */
-type Options = Declarations['options']
+/** A response of an operation, before it is written: that of a middleware, or one with a body, which is a problem by default. */
+type Described = Partial<NonNullable<MiddlewareDescription['responses']>[number]> & { body?: RouteResponse }
 
 /** One operation of the document: a route, and one of its methods. */
 export class Operation {
-  readonly names: OperationNames
   /** Its path in the document: `/posts/{post_id}`. */
   readonly key: string
   /** The alternative ways to authenticate, by the names of their schemes. */
@@ -39,9 +21,8 @@ export class Operation {
     readonly route: DeclaredRoute,
     readonly method: string,
     private readonly schemas: Schemas,
-    options: Options,
+    options: Declarations['options'],
   ) {
-    this.names = operationNames(route, method)
     this.key = route.path.replaceAll(/:([A-Za-z_]\w*)/g, '{$1}')
     this.middleware = route.middleware.flatMap(({ openapi }) =>
       openapi ? [typeof openapi === 'function' ? openapi(route, method) : openapi] : [],
@@ -51,18 +32,19 @@ export class Operation {
 
   /** The operation as an object of the document. */
   toJSON(): Schema {
-    const { route, names } = this
-    const { description, deprecated } = route.description
-    const parameters = [...pathParameters(route), ...this.queryParameters(), ...this.headerParameters()]
-    const requestBody = this.requestBody()
+    const { body: _body, responses: _responses, files = [], ...described } = this.route.description
+    const { item, ...names } = operationNames(this.route, this.method)
+    const given = { ...names, ...described }
+    const parameters = [...pathParameters(this.route), ...this.queryParameters(), ...this.headerParameters()]
+    const body = this.bodySchema(given.operationId, item)
+    const content = {
+      ...(body && inFormats(body)),
+      ...(files.length > 0 && { 'multipart/form-data': { schema: withFiles(body, files) } }),
+    }
     return {
-      operationId: names.operationId,
-      summary: names.summary,
-      ...(description !== undefined && { description }),
-      ...(names.tag !== undefined && { tags: [names.tag] }),
-      ...(deprecated && { deprecated }),
+      ...given,
       ...(parameters.length > 0 && { parameters }),
-      ...(requestBody && { requestBody }),
+      ...(Object.keys(content).length > 0 && { requestBody: { content, required: true } }),
       responses: this.responses(),
       security: Object.keys(this.security).map((name) => ({ [name]: [] })),
     }
@@ -76,10 +58,9 @@ export class Operation {
   }
 
   private queryParameters(): Schema[] {
-    const { resource } = this.route
-    if (this.method !== 'GET' || !resource) return []
-    if (resource.queryable && resource.model) return listParameters(resource.model, resource.queryable)
-    return resource.action === 'list' ? listParameters(Object, undefined) : []
+    const { action, model = Object, queryable } = this.route.resource ?? {}
+    const isList = this.method === 'GET' && (queryable !== undefined || action === 'list')
+    return isList ? listParameters(model, queryable) : []
   }
 
   private headerParameters(): Schema[] {
@@ -88,36 +69,21 @@ export class Operation {
     return this.comparesVersion ? [IF_MATCH, ...headers] : headers
   }
 
-  private requestBody(): Schema | undefined {
-    const { description, readsBody } = this.route
-    const { files = [] } = description
-    const body = readsBody && description.body !== false ? this.bodySchema() : undefined
-    if (!body && files.length === 0) return undefined
-    return {
-      content: {
-        ...(body && { 'application/json': { schema: body }, 'application/xml': { schema: body } }),
-        ...(files.length > 0 && { 'multipart/form-data': { schema: withFiles(body, files) } }),
-      },
-      required: true,
+  private bodySchema(operationId: string, item: string): Schema | undefined {
+    const { resource, description, handlerName, readsBody } = this.route
+    const { body } = description
+    const pathKeys = pathKeysOf(this.route)
+    if (!readsBody || body === false) return undefined
+    if (typeof body === 'function') {
+      return isEntity(body)
+        ? this.schemas.body(`${capitalize(operationId)}Body`, this.route, body, { pathKeys }, handlerName)
+        : this.schemas.body(`${body.name}Body`, body, body, { isNew: true }, handlerName)
     }
-  }
-
-  private bodySchema(): Schema | undefined {
-    const { route, names } = this
-    const { resource, description, handlerName } = route
-    const pathKeys = pathKeysOf(route)
-    if (typeof description.body === 'function') {
-      const model: Function = description.body
-      const isModel = isEntity(model)
-      const name = isModel ? capitalize(names.operationId) : model.name
-      const options = { pathKeys: isModel ? pathKeys : new Set<string>(), isNew: !isModel }
-      return this.schemas.body(`${name}Body`, isModel ? route : model, model, options, handlerName)
-    }
-    if (!resource?.model || !['create', 'update'].includes(resource.action)) return undefined
-    const isNew = resource.action === 'create'
-    const name = names.item + (isNew ? 'Input' : 'Changes')
-    const options = { fields: resource.fields, pathKeys, isNew }
-    return this.schemas.body(name, route, resource.model, options, handlerName)
+    const { model, action, fields } = resource ?? {}
+    if (!model || (action !== 'create' && action !== 'update')) return undefined
+    const isNew = action === 'create'
+    const name = item + (isNew ? 'Input' : 'Changes')
+    return this.schemas.body(name, this.route, model, { fields, pathKeys, isNew }, handlerName)
   }
 
   private responses(): Record<string, Schema> {
@@ -126,12 +92,11 @@ export class Operation {
     const isReplaced = given.some(([status]) => Number(status) < 400)
     // JavaScript sorts these members, because their names are numbers.
     const all: Record<string, Described> = isReplaced ? {} : successOf(resource)
-    for (const status of this.problems()) all[status] = { body: 'problem' }
-    for (const { responses = {} } of this.middleware)
-      for (const [status, one] of Object.entries(responses)) all[status] = { body: 'problem', ...one }
+    for (const status of this.problems()) all[status] = {}
+    Object.assign(all, ...this.middleware.map(({ responses }) => responses))
     for (const [status, body] of given) all[status] = { body }
-    const described = Object.entries(all).map(([status, one]) => [status, this.response(status, one)])
-    return { ...Object.fromEntries(described), default: { description: 'Another problem', content: PROBLEM } }
+    const written = Object.entries(all).map(([status, one]) => [status, this.response(status, one)])
+    return { ...Object.fromEntries(written), default: { description: 'Another problem', content: PROBLEM } }
   }
 
   /** The statuses of problems that the handlers of a resource have. */
@@ -148,15 +113,19 @@ export class Operation {
     ]
   }
 
-  private response(status: string, { body, headers, description }: Described): Schema {
+  private response(status: string, { body = 'problem', headers, description }: Described): Schema {
     const ofAll = this.middleware.map((one) => one.headers)
-    const every: Headers = Object.assign({}, ...ofAll, headers, isVersioned(body) && { ETag })
+    const every: Record<string, HeaderDescription> = Object.assign(
+      {},
+      ...ofAll,
+      headers,
+      isVersioned(body) && { ETag },
+    )
+    const written = Object.entries(every).map(([name, one]) => [name, headerObject(one)])
     const content = this.content(body)
     return {
       description: description ?? STATUS_CODES[Number(status)] ?? 'Response',
-      ...(Object.keys(every).length > 0 && {
-        headers: Object.fromEntries(Object.entries(every).map(([name, one]) => [name, headerObject(one)])),
-      }),
+      ...(written.length > 0 && { headers: Object.fromEntries(written) }),
       ...(content && { content }),
     }
   }
@@ -166,18 +135,16 @@ export class Operation {
     if (body === 'problem') return PROBLEM
     if (typeof body === 'string')
       return { [body]: body.startsWith('text/') ? { schema: { type: 'string' } } : {} }
-    const place = this.route.handlerName
-    const isList = typeof body !== 'function'
-    const model: BodyClass = isList ? body[0] : body
-    const schema = isList ? this.schemas.list(model, place) : this.schemas.response(model, place)
-    return { 'application/json': { schema }, 'application/xml': { schema } }
+    const { handlerName } = this.route
+    if (typeof body === 'function') return inFormats(this.schemas.response(body, handlerName))
+    return inFormats(this.schemas.list(body[0], handlerName))
   }
 }
 
 /** The security schemes of an operation. The last middleware with security decides, because it is the strictest one. */
 function schemesOf(
   middleware: readonly MiddlewareDescription[],
-  { api, sessionName = '_kit_session' }: Options,
+  { api, sessionName = '_kit_session' }: Declarations['options'],
 ): Record<string, object> {
   const known = {
     session: api ? undefined : { type: 'apiKey', in: 'cookie', name: sessionName },
@@ -202,6 +169,11 @@ const IF_MATCH: Schema = {
   schema: { type: 'string' },
 }
 
+/** The content of data. */
+function inFormats(schema: Schema): Schema {
+  return { 'application/json': { schema }, 'application/xml': { schema } }
+}
+
 /** The content of an error. */
 const problem = { schema: { $ref: '#/components/schemas/Problem' } }
 const PROBLEM: Schema = { 'application/problem+json': problem, 'application/problem+xml': problem }
@@ -210,19 +182,15 @@ const PROBLEM: Schema = { 'application/problem+json': problem, 'application/prob
 const PROBLEMS: Record<string, readonly number[]> = { create: [409, 422], update: [409, 422], destroy: [409] }
 
 /** The success of one of the seven handlers that serves a model. */
-function successOf({ action, model, queryable }: Partial<RouteResource> = {}): Record<string, Described> {
-  if (!model || !isAction(action ?? '')) return {}
-  if (action === 'create') {
-    const headers = { Location: { description: 'The path of the record', required: true } }
-    return { 201: { body: model, headers } }
-  }
+function successOf(resource: DeclaredRoute['resource']): Record<string, Described> {
+  const { action = '', model, queryable } = resource ?? {}
+  if (!model || !ACTIONS.includes(action)) return {}
+  const Location = { description: 'The path of the record', required: true }
+  if (action === 'create') return { 201: { body: model, headers: { Location } } }
   if (action !== 'list') return { 200: { body: model } }
+  const Link = { description: 'The first, previous, next and last page (RFC 8288)' }
   const total = { 'X-Total-Count': { description: 'The number of records on all pages' } }
-  const headers = {
-    Link: { description: 'The first, previous, next and last page (RFC 8288)' },
-    ...(queryable?.pages !== 'cursor' && total),
-  }
-  return { 200: { body: [model], headers } }
+  return { 200: { body: [model], headers: { Link, ...(queryable?.pages !== 'cursor' && total) } } }
 }
 
 function headerObject({ description, required }: HeaderDescription): Schema {
@@ -231,12 +199,10 @@ function headerObject({ description, required }: HeaderDescription): Schema {
 
 /** The parameters of a path. `post_id` after `/posts` is the id of a record, which is a UUID, unless a resource without a model finds it. */
 function pathParameters({ pattern, path, resource }: DeclaredRoute): Schema[] {
-  const segments = path.split('/')
   return pattern.params.map((name) => {
-    const index = segments.findIndex((segment) => segment === `{${name}}` || segment === `:${name}`)
-    const before = (segments[index - 1] ?? '').replaceAll(/[^\p{L}\p{N}]+/gu, '_')
+    const [, before = ''] = new RegExp(`([^/]+)/[{:]${name}\\b`).exec(path) ?? []
     const hasModel = resource?.param !== name || resource.model !== undefined
-    const isId = index > 0 && before !== '' && name === `${itemName(before)}_id` && hasModel
+    const isId = hasModel && name === `${itemName(before.replaceAll(/[^\p{L}\p{N}]+/gu, '_'))}_id`
     return { name, in: 'path', required: true, schema: { type: 'string', ...(isId && { format: 'uuid' }) } }
   })
 }

@@ -1,38 +1,47 @@
 import { rulesOf } from '../extension.js'
 import type { Schema } from './values.js'
 
-/** The arguments of a rule: `@Length(2, 10)` has 2 and 10. */
-type Arguments = readonly unknown[]
+/** Converts the arguments of a rule: `@Length(2, 10)` has 2 and 10. */
+type Rule = (...constraints: unknown[]) => Schema
 
-/** The rules of class-validator that JSON Schema expresses exactly. */
-const RULES: Record<string, (...constraints: Arguments) => Schema> = {
-  present: () => ({ pattern: '\\S' }),
-  isNotEmpty: () => ({ minLength: 1 }),
-  minLength: (min) => ({ minLength: min }),
-  maxLength: (max) => ({ maxLength: max }),
-  isLength: (min, max) => ({ minLength: min, ...(max !== undefined && { maxLength: max }) }),
-  matches: (pattern) => patternOf(pattern),
-  isEmail: () => ({ format: 'email' }),
-  isUuid: () => ({ format: 'uuid' }),
+const ofValues: Record<string, Rule> = {
+  isIn: (values) => ({ enum: values }),
+  isEnum: (_, values) => ({ enum: values }),
+  equals: (value) => ({ const: value }),
+}
+
+const ofNumbers: Record<string, Rule> = {
+  ...ofValues,
   isInt: () => ({ type: 'integer' }),
   min: (min) => ({ minimum: min }),
   max: (max) => ({ maximum: max }),
   isPositive: () => ({ exclusiveMinimum: 0 }),
   isNegative: () => ({ exclusiveMaximum: 0 }),
   isDivisibleBy: (divisor) => ({ multipleOf: divisor }),
-  isIn: (values) => enumOf(values),
-  isEnum: (_, values) => enumOf(values),
-  equals: (value) => (isPlain(value) ? { const: value } : {}),
-  // Those of lists begin with "array".
-  arrayMinSize: (min) => ({ minItems: min }),
-  arrayMaxSize: (max) => ({ maxItems: max }),
-  arrayNotEmpty: () => ({ minItems: 1 }),
-  arrayUnique: () => ({ uniqueItems: true }),
 }
 
-/** The rules that only text or only numbers can break. On others they say nothing, so they are left out. */
-const ofText = ['present', 'isNotEmpty']
-const ofNumbers = ['min', 'max', 'isPositive', 'isNegative', 'isDivisibleBy', 'isInt']
+/** The rules of class-validator that JSON Schema expresses exactly, by the type of the values. */
+const RULES: Record<string, Record<string, Rule>> = {
+  string: {
+    ...ofValues,
+    present: () => ({ pattern: '\\S' }),
+    isNotEmpty: () => ({ minLength: 1 }),
+    minLength: (min) => ({ minLength: min }),
+    maxLength: (max) => ({ maxLength: max }),
+    isLength: (min, max) => ({ minLength: min, ...(max !== undefined && { maxLength: max }) }),
+    matches: (pattern) => patternOf(pattern),
+    isEmail: () => ({ format: 'email' }),
+    isUuid: () => ({ format: 'uuid' }),
+  },
+  number: ofNumbers,
+  integer: ofNumbers,
+  array: {
+    arrayMinSize: (min) => ({ minItems: min }),
+    arrayMaxSize: (max) => ({ maxItems: max }),
+    arrayNotEmpty: () => ({ minItems: 1 }),
+    arrayUnique: () => ({ uniqueItems: true }),
+  },
+}
 
 /** Rules that null does not break. */
 const acceptNull = 'isEmpty notEquals isNotIn whitelistValidation customValidation nestedValidation'.split(
@@ -65,17 +74,9 @@ export function isOptional(model: Function, name: string): boolean {
   return rulesOf(model, name).some((rule) => rule.name === 'isOptional')
 }
 
-function schemaOf(rule: string, constraints: Arguments, type: unknown): Schema {
-  const isNumber = type === 'integer' || type === 'number'
-  if (rule.startsWith('array') !== (type === 'array')) return {}
-  if (type === undefined || type === 'boolean') return {}
-  if ((ofText.includes(rule) && type !== 'string') || (ofNumbers.includes(rule) && !isNumber)) return {}
-  return RULES[rule]?.(...constraints) ?? {}
-}
-
 /** Adds a rule. Of two limits the stricter one counts, and a second pattern is added as another condition. */
-function withRule(schema: Schema, name: string, constraints: Arguments): Schema {
-  const rule = schemaOf(name, constraints, schema['type'])
+function withRule(schema: Schema, name: string, constraints: unknown[]): Schema {
+  const rule = RULES[String(schema['type'])]?.[name]?.(...constraints) ?? {}
   const result: Schema = { ...schema }
   for (const [key, value] of Object.entries(rule)) {
     const known = result[key]
@@ -97,13 +98,4 @@ function patternOf(pattern: unknown): Schema {
   } catch {
     return {}
   }
-}
-
-function enumOf(values: unknown): Schema {
-  const list: unknown[] = Array.isArray(values) ? values : Object.values(Object(values))
-  return list.every(isPlain) ? { enum: list } : {}
-}
-
-function isPlain(value: unknown): boolean {
-  return value === null || ['string', 'number', 'boolean'].includes(typeof value)
 }

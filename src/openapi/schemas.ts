@@ -34,9 +34,9 @@ export interface IncludedRelation {
 export interface BodyOptions {
   fields?: readonly string[] | undefined
   /** The keys that the path sets. */
-  pathKeys: ReadonlySet<string>
+  pathKeys?: ReadonlySet<string>
   /** Whether the body creates a record, so that some of them are required. */
-  isNew: boolean
+  isNew?: boolean
 }
 
 /** A schema of the document, and what it was made of. */
@@ -45,6 +45,13 @@ interface Component {
   /** The handler that needed it first. */
   handler: string
   schema: Schema
+}
+
+/** A property of a class, its schema, and whether JSON may lack it. */
+interface Property {
+  name: string
+  schema(): Schema
+  isMissable?: boolean | undefined
 }
 
 /** The schemas of a document, by name. */
@@ -68,10 +75,9 @@ export class Schemas {
 
   /** The schema of the records of a class in a response. */
   response(model: Function, handler: string): Schema {
-    return this.add(model.name, model, handler, () => {
-      const properties = isEntity(model) ? this.shown(model) : this.plain(model, handler)
-      return objectSchema(model, 'toPlain', properties, { handler, xml: recordName(model.name) })
-    })
+    return this.add(model.name, model, handler, () =>
+      objectSchema(model, 'toPlain', this.shown(model, handler), recordName(model.name)),
+    )
   }
 
   /** The schema of a list of records. */
@@ -86,13 +92,12 @@ export class Schemas {
    * @param source the route that has it alone, or the class
    */
   body(name: string, source: object, model: Function, options: BodyOptions, handler: string): Schema {
-    const xml = isEntity(model) ? recordName(model.name) : undefined
     return this.add(name, source, handler, () =>
-      objectSchema(model, 'toClass', bodyProperties(model, options), { handler, xml }),
+      objectSchema(model, 'toClass', bodyProperties(model, options), recordName(model.name)),
     )
   }
 
-  /** @throws DeclarationError when another class or route has the name */
+  /** @throws DeclarationError when another class or route has the name, or when a class that is not a model has no attributes */
   add(name: string, source: unknown, handler: string, make: () => Schema): Schema {
     const known = this.components.get(name)
     if (known && known.source !== source) {
@@ -105,44 +110,49 @@ export class Schemas {
       const component: Component = { source, handler, schema: {} }
       this.components.set(name, component)
       component.schema = make()
+      const isEmpty = Object.keys(Object(component.schema['properties'])).length === 0
+      if (isEmpty && typeof source === 'function' && !isEntity(source)) {
+        throw new DeclarationError(
+          `${source.name}, which ${handler} describes, has no attributes. Add decorators of class-validator to its properties, for ` +
+            'example @Allow(), or pass another class.',
+        )
+      }
     }
     return { $ref: `#/components/schemas/${name}` }
   }
 
-  /** The properties that JSON and XML show of a model. */
-  private shown(model: Function): Property[] {
+  /** The properties that JSON and XML show of a class. If it is not a model, its rules name them. */
+  private shown(model: Function, handler: string): Property[] {
+    const columns = columnsOf(model).map(({ propertyName }) => propertyName)
     const lists = attributesOf(model).filter(({ isList }) => isList)
+    const others = [...(isEntity(model) ? [] : validatedProperties(model)), ...exposedProperties(model)]
     const relations = this.included.flatMap((one) => (one.model === model ? one.relation : []))
     return [
       ...columnProperties(model),
-      ...lists.map((list) => ({ name: list.name, schema: () => attributeSchema(list, 'response') })),
-      ...getters(model),
+      ...lists.map(attributeProperty),
+      ...Array.from(new Set(others), (name) => this.property(model, name, handler)).filter(
+        ({ name }) => !columns.includes(name),
+      ),
       ...Array.from(new Set(relations), (name) => {
         return { name, schema: () => this.relation(model, name), isMissable: true }
       }),
     ]
   }
 
-  /** The properties of a class that is not a model: those that a decorator or their initial value tells. */
-  private plain(model: Function, handler: string): Property[] {
-    const typeOf = (name: string) => transformRules(model, name, 'toPlain').type()
-    const typed = Object.getOwnPropertyNames(instanceOf(model)).filter(typeOf)
-    const names = new Set([...validatedProperties(model), ...typed, ...exposedProperties(model)])
-    return Array.from(names, (name) => {
-      const type = typeOf(name)
-      if (type) return { name, schema: () => this.nested(model, name, type, handler) }
-      const attribute = plainAttributeOf(model, name)
-      const schema = () => (attribute ? attributeSchema(attribute, 'response') : {})
-      return { name, schema, isMissable: attribute?.nullable }
-    })
-  }
-
-  /** A property with `@Type`: one object, or a list of them. */
-  private nested(model: Function, name: string, type: Function, handler: string): Schema {
-    const isList = Reflect.getMetadata('design:type', model.prototype as object, name) === Array
-    const item = type === Date ? dateTime : this.response(type, handler)
-    const schema = isList ? listSchema(name, item) : item
-    return isOptional(model, name) ? nullable(schema) : schema
+  /** A property that is not a column: an object of the class of `@Type`, a list of them, or a value of the emitted type. */
+  private property(model: Function, name: string, handler: string): Property {
+    const type = transformRules(model, name, 'toPlain').type()
+    const attribute = plainAttributeOf(model, name)
+    const isMissable = isOptional(model, name)
+    const schema = (): Schema => {
+      if (!type) return attribute ? attributeSchema(attribute, 'response') : {}
+      const item =
+        type === Date ? valueSchema({ kind: 'datetime' }, 'response') : this.response(type, handler)
+      const isList = Reflect.getMetadata('design:type', model.prototype as object, name) === Array
+      const value = isList ? listSchema(name, item) : item
+      return isMissable ? nullable(value) : value
+    }
+    return { name, schema, isMissable }
   }
 
   /** A related record, or a list of them, as one of the lists shows it. */
@@ -152,9 +162,8 @@ export class Schemas {
     const references = all.map(({ name, attributes, handler }) => {
       if (!attributes) return this.response(related, handler)
       const properties = columnProperties(related).filter((one) => attributes.includes(one.name))
-      const options = { xml: recordName(related.name) }
       return this.add(name, `${name} ${attributes}`, handler, () =>
-        objectSchema(related, 'toPlain', properties, options),
+        objectSchema(related, 'toPlain', properties, recordName(related.name)),
       )
     })
     const distinct = [...new Map(references.map((one) => [one['$ref'], one])).values()]
@@ -163,46 +172,23 @@ export class Schemas {
   }
 }
 
-/** A property of a class, its schema, and whether JSON may lack it. */
-interface Property {
-  name: string
-  schema(): Schema
-  isMissable?: boolean | undefined
-}
-
-/** The element of an object in XML, and the handler that describes it, for messages. */
-interface ObjectOptions {
-  xml?: string | undefined
-  handler?: string
-}
-
-/**
- * The schema of an object, whose properties the rules of class-transformer may exclude, rename or change.
- *
- * @throws DeclarationError when a class that is not a model has no properties
- */
+/** The schema of an object, whose properties the rules of class-transformer may exclude, rename or change. */
 function objectSchema(
   model: Function,
   direction: 'toPlain' | 'toClass',
   properties: readonly Property[],
-  { xml, handler }: ObjectOptions,
+  element?: string,
 ): Schema {
   const shown = properties.flatMap(({ name, schema, isMissable }) => {
     const rules = transformRules(model, name, direction)
     return rules.isExcluded ? [] : [{ name: rules.name, schema: rules.isChanged ? {} : schema(), isMissable }]
   })
-  if (shown.length === 0 && handler !== undefined && !isEntity(model)) {
-    throw new DeclarationError(
-      `${model.name}, which ${handler} describes, has no attributes. Add decorators of class-validator to its properties, for ` +
-        'example @Allow(), or pass another class.',
-    )
-  }
   const required = shown.flatMap(({ name, isMissable }) => (isMissable ? [] : name))
   return {
     type: 'object',
     properties: Object.fromEntries(shown.map(({ name, schema }) => [name, schema])),
     ...(required.length > 0 && { required }),
-    ...(xml !== undefined && { xml: { name: xml } }),
+    ...(element !== undefined && { xml: { name: element } }),
   }
 }
 
@@ -210,49 +196,23 @@ function columnProperties(model: Function): Property[] {
   const columns = columnsOf(model).filter(
     ({ options, mode }) => options.select !== false && mode !== 'virtual',
   )
-  const ancestors: unknown[] = ancestorsOf(model)
-  const embedded = getMetadataArgsStorage().embeddeds.filter(
-    ({ target, isArray }) => ancestors.includes(target) && !isArray,
-  )
+  const embedded = getMetadataArgsStorage().filterEmbeddeds(ancestorsOf(model))
   return [
-    ...columns.map((column) => ({ name: column.propertyName, schema: () => columnSchema(column) })),
+    ...columns.map((column) => attributeProperty(columnAttribute(column))),
     ...embedded.map(({ propertyName, type }) => {
       const part = (type as () => Function)()
-      return { name: propertyName, schema: () => objectSchema(part, 'toPlain', columnProperties(part), {}) }
+      return { name: propertyName, schema: () => objectSchema(part, 'toPlain', columnProperties(part)) }
     }),
   ]
 }
 
-function columnSchema(column: ReturnType<typeof columnsOf>[number]): Schema {
-  const { mode, options } = column
-  const attribute = options.transformer ? undefined : columnAttribute(column)
-  if (!attribute) return {}
-  const schema = valueSchema(attribute, 'response')
-  return (options.nullable ?? mode === 'deleteDate') ? nullable(schema) : schema
+function attributeProperty(attribute: Attribute): Property {
+  return { name: attribute.name, schema: () => attributeSchema(attribute, 'response') }
 }
 
-const dateTime = valueSchema({ kind: 'datetime' }, 'response')
-
-/** The getters with `@Expose`, by the type that TypeScript has emitted. */
-function getters(model: Function): Property[] {
-  const columns = columnsOf(model).map(({ propertyName }) => propertyName)
-  const names = exposedProperties(model).filter((name) => !columns.includes(name))
-  return names.map((name) => {
-    const type: unknown = Reflect.getMetadata('design:type', model.prototype as object, name)
-    return { name, schema: () => EMITTED.get(type) ?? {} }
-  })
-}
-
-const EMITTED = new Map<unknown, Schema>([
-  [String, { type: 'string' }],
-  [Number, { type: 'number' }],
-  [Boolean, { type: 'boolean' }],
-  [Date, dateTime],
-])
-
-function bodyProperties(model: Function, { fields, pathKeys, isNew }: BodyOptions): Property[] {
+function bodyProperties(model: Function, { fields, pathKeys, isNew = false }: BodyOptions): Property[] {
   const attributes = isEntity(model) ? attributesOf(model) : plainAttributesOf(model)
-  const settable = attributes.filter(({ name }) => (fields?.includes(name) ?? true) && !pathKeys.has(name))
+  const settable = attributes.filter(({ name }) => (fields?.includes(name) ?? true) && !pathKeys?.has(name))
   const properties = settable.map((attribute): Property => {
     const { name, isList } = attribute
     const value = () => withRules(model, name, attributeSchema({ ...attribute, nullable: false }, 'body'))
@@ -280,10 +240,8 @@ function isRequired(model: Function, { name, nullable: isNullable }: Attribute):
 
 /** The model at the other end of a relation, and whether it has several records. */
 function relationOf(model: Function, name: string): { related: Function; isMany: boolean } {
-  const ancestors: unknown[] = ancestorsOf(model)
-  const found = getMetadataArgsStorage().relations.find(
-    ({ target, propertyName }) => ancestors.includes(target) && propertyName === name,
-  )
+  const relations = getMetadataArgsStorage().filterRelations(ancestorsOf(model))
+  const found = relations.find(({ propertyName }) => propertyName === name)
   const type: unknown = found?.type
   const related: unknown = typeof type === 'function' && type.prototype === undefined ? type() : type
   if (!found || typeof related !== 'function')

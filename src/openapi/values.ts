@@ -52,20 +52,22 @@ export function attributeSchema(attribute: Attribute, direction: Direction): Sch
   return isNullable ? nullable(value) : value
 }
 
-/** The kinds of the columns that TypeORM writes. */
-const WRITTEN: Partial<Record<Column['mode'], Values>> = {
-  createDate: { kind: 'datetime' },
-  updateDate: { kind: 'datetime' },
-  deleteDate: { kind: 'datetime' },
-  version: { kind: 'int' },
-  treeLevel: { kind: 'int' },
-}
-
 type Column = ReturnType<typeof columnsOf>[number]
 
-/** The values of any column, also of the id and the timestamps; undefined if they have no textual form. */
-export function columnAttribute(column: Column): Values | undefined {
-  return toAttribute(column)[0] ?? WRITTEN[column.mode]
+/** The default options of the columns that TypeORM writes. */
+const WRITTEN: Partial<Record<Column['mode'], Column['options']>> = {
+  createDate: { type: Date },
+  updateDate: { type: Date },
+  deleteDate: { type: Date, nullable: true },
+  version: { type: Number },
+  treeLevel: { type: Number },
+}
+
+/** The attribute of any column, also of the id and the timestamps. If nothing tells the kind of its values, they may be any JSON. */
+export function columnAttribute(column: Column): Attribute {
+  const options = { ...WRITTEN[column.mode], ...column.options }
+  const [attribute] = options.transformer ? [] : toAttribute({ ...column, options })
+  return attribute ?? { name: column.propertyName, kind: 'json', nullable: false }
 }
 
 /** A list of values, in XML an element that contains one for each value. */

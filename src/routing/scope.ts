@@ -8,7 +8,6 @@ import type { RouteOptions } from '../resources/decorations.js'
 import type { PolicyClass } from '../policies/policy.js'
 import { middlewareOf } from '../resources/decorations.js'
 import { scanResource, type ResourceDefinition } from '../resources/scanner.js'
-import type { DeclaredDocument, DocumentOptions } from './documents.js'
 import { toMiddleware } from './handler.js'
 import { fromOptions, resourceRoutes } from './resource-routes.js'
 import type { DeclaredRoute } from './declared-route.js'
@@ -16,6 +15,29 @@ import { Mount } from './mount.js'
 import { RouteTable } from './route-table.js'
 import { PathPattern } from './path.js'
 import { StaticFolder } from './static-folder.js'
+
+/** The options of an OpenAPI document: the members of its `info`, and the path of its page. */
+export interface DocumentOptions {
+  title: string
+  version: string
+  /** The path of a page that shows the document, for example `/docs`. It needs the `swagger-ui-dist` package. */
+  page?: string
+  summary?: string
+  description?: string
+  termsOfService?: string
+  contact?: { name?: string; url?: string; email?: string }
+  license?: { name: string; identifier?: string; url?: string }
+}
+
+/** An OpenAPI document that a scope declares. */
+export interface DeclaredDocument {
+  /** The path at which it is served. */
+  path: string
+  options: DocumentOptions
+  /** The scope whose routes it describes. */
+  scope: object | undefined
+  host: string | undefined
+}
 
 /** The declarations that all scopes of an application share. */
 export class Declarations {
@@ -128,19 +150,11 @@ export class Scope {
    * group or host with its own document. It runs the middleware above it, like any other route.
    *
    * @example app.openapi('/openapi.json', { title: 'Blog', version: '1', page: '/docs' })
-   * @throws DeclarationError when the scope has a document already
    */
   openapi(path: string, options: DocumentOptions): this {
     const { declarations, mount } = this
     const { page } = options
-    const scope = mount.scopes.at(-1) ?? {}
-    const document = { path: mount.pathOf(path), options, scope, host: mount.host }
-    const other = declarations.documents.find((one) => one.scope === scope)
-    if (other) {
-      throw new DeclarationError(
-        `The OpenAPI documents ${other.path} and ${document.path} describe the same routes. Remove one of them, or declare it in a group.`,
-      )
-    }
+    const document = { path: mount.pathOf(path), options, scope: mount.scopes.at(-1), host: mount.host }
     declarations.documents.push(document)
     // The extension is loaded with the first request of a document, and not with the framework.
     const load = () => import('../openapi/index.js')

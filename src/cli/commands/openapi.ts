@@ -39,7 +39,7 @@ async function openapi({ out, check = false, path }: Options): Promise<void> {
   const text = toText(buildDocument(app.declarations, declared).document)
   for (const line of undescribedRoutes(app.declarations)) console.error(line)
   if (out === undefined) console.log(text.trimEnd())
-  else if (check) await compare(out, text)
+  else if (check) compare(out, text)
   else if (existsSync(dirname(out))) writeFileSync(out, text)
   else throw new CommandError(`The folder of ${out} does not exist. Create it, or choose another file.`)
 }
@@ -47,35 +47,28 @@ async function openapi({ out, check = false, path }: Options): Promise<void> {
 function choose(documents: readonly DeclaredDocument[], path: string | undefined): DeclaredDocument {
   const paths = documents.map((one) => one.path).join(', ')
   const found = documents.filter((one) => path === undefined || one.path === path)
-  const [only] = found
+  const [only, another] = found
   if (!only) throw new CommandError(`There is no document at ${path}. Choose one of ${paths}.`)
-  if (found.length > 1)
-    throw new CommandError(`There are several documents. Choose one with --path: ${paths}.`)
+  if (another) throw new CommandError(`There are several documents. Choose one with --path: ${paths}.`)
   return only
 }
 
-async function compare(file: string, text: string): Promise<void> {
+function compare(file: string, text: string): void {
   const advice = `\`kit openapi --out ${file}\` writes it`
   if (!existsSync(file)) throw new CommandError(`${file} does not exist. ${advice}.`)
   const written = readFileSync(file, 'utf8')
   if (written === text) return
-  const before = parseJson(written)
-  if (before === undefined) throw new CommandError(`${file} isn't JSON. ${advice} again.`)
-  const lines = differences(before, JSON.parse(text))
+  const lines = differences(parseJson(written) ?? {}, JSON.parse(text))
   throw new CommandError([`${file} differs from the application. ${advice} again.`, ...lines].join('\n  '))
 }
 
-/** The depth at which a part of a document is named: `paths /posts get`, `components schemas Post`. */
-const maxDepth = 3
-
-/** Returns the parts of two documents that differ: `changed: paths /posts get`. */
+/** Returns the parts of two documents that differ, by up to three names: `changed: paths /posts get`. */
 function differences(before: unknown, after: unknown, place: readonly string[] = []): string[] {
   if (JSON.stringify(before) === JSON.stringify(after)) return []
   if (before === undefined) return [`added: ${place.join(' ')}`]
   if (after === undefined) return [`removed: ${place.join(' ')}`]
-  if (place.length === maxDepth || !isPlainObject(before) || !isPlainObject(after))
-    return [`changed: ${place.join(' ') || 'the whole document'}`]
+  if (place.length === 3 || !isPlainObject(before) || !isPlainObject(after))
+    return [`changed: ${place.join(' ')}`]
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])]
-  const inside = names.flatMap((name) => differences(before[name], after[name], [...place, name]))
-  return inside.length > 0 ? inside : [`changed: the order of ${place.join(' ') || 'the document'}`]
+  return names.flatMap((name) => differences(before[name], after[name], [...place, name]))
 }

@@ -21,17 +21,15 @@ export function routeTypes({ routes }: Pick<App, 'routes'>): string {
     const member = /^[A-Za-z_$][\w$]*$/.test(name) ? name : JSON.stringify(name)
     paths.set(name, `    ${member}: [${pattern.params.map((one) => `'${one}'`).join(', ')}]`)
   }
-  return [
-    '// `kit build` and `kit dev` write this file. It lists the names for ctx.pathFor.',
-    "import 'resource-kit'",
-    '',
-    "declare module 'resource-kit' {",
-    '  interface Paths {',
-    ...paths.values(),
-    '  }',
-    '}',
-    '',
-  ].join('\n')
+  return `// \`kit build\` and \`kit dev\` write this file. It lists the names for ctx.pathFor.
+import 'resource-kit'
+
+declare module 'resource-kit' {
+  interface Paths {
+${[...paths.values()].join('\n')}
+  }
+}
+`
 }
 
 /**

@@ -74,7 +74,7 @@ function typeOf(model: Function, name: string): unknown {
   const prototype: object = model.prototype
   const emitted: unknown = Reflect.getMetadata('design:type', prototype, name)
   if (emitted !== undefined && emitted !== Object) return emitted
-  const initial: unknown = Reflect.get(instanceOf(model), name)
+  const initial: unknown = Object.getOwnPropertyDescriptor(instanceOf(model), name)?.value
   return initial === null || initial === undefined ? undefined : initial.constructor
 }
 

@@ -77,8 +77,7 @@ export function exposed(record: object): object {
 
 /** The name of a property in JSON and XML. */
 export function exposedName(target: Function, name: string): string {
-  if (!hasTransformMetadata(target, 'toPlain')) return name
-  return storageModule.defaultMetadataStorage.findExposeMetadata(target, name)?.options?.name ?? name
+  return hasTransformMetadata(target, 'toPlain') ? transformRules(target, name, 'toPlain').name : name
 }
 
 /** The rules of a class for a property, in bodies (`toClass`) or in responses (`toPlain`). */
