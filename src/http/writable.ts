@@ -23,7 +23,7 @@ export function writableAttributes(
   const upper = fields && model && record instanceof model ? fields : undefined
   const listed = only ?? upper
   if (!listed) return attributes
-  const unlisted = upper && listed.find((name) => !upper.includes(name))
+  const unlisted = upper && only?.find((name) => !upper.includes(name))
   if (unlisted !== undefined) throw new UnlistedField(handlerName, unlisted)
   const names = attributes.map(({ name }) => name)
   const unknown = listed.find((name) => !names.includes(name))
