@@ -5,7 +5,7 @@ import { accountsOf, readApplication } from './application.js'
 import { destructionOf, importersOf, type Destruction, type HasRun } from './destruction.js'
 import { importing, insertion, withImport } from './files/insertion.js'
 import type { EditFile, FileAction } from './files/files.js'
-import { breakLongLines } from './files/lines.js'
+import { breakLongLines, onOneLine } from './files/lines.js'
 import { translationActions } from './locale-generator.js'
 import { migrationNames } from './migration-names.js'
 import { namesOf, type Names } from './arguments/names.js'
@@ -204,16 +204,10 @@ const sessionStore: EditFile = {
     text.includes('sessionStore')
       ? text
       : breakLongLines(text.replace(/(new App\(\{.*?) \}\)/, `$1, ${option} })`)),
-  remove: (text) => text.replace(/new App\(\{[^}]*\}\)/, withoutOption),
+  remove: (text) =>
+    text.replace(/new App\(\{[^}]*\}\)/, (options) =>
+      options.includes(option) ? onOneLine(options).replace(`, ${option}`, '') : options,
+    ),
   leftover: (text) =>
     text.includes(option) ? `src/app.ts still contains ${option}. Remove it yourself.` : undefined,
-}
-
-/** Writes the options of the application on one line again. */
-function withoutOption(options: string): string {
-  if (!options.includes(option)) return options
-  return options
-    .replaceAll(/,?\n\s*(\})/g, ' $1')
-    .replaceAll(/\n\s*/g, ' ')
-    .replace(`, ${option}`, '')
 }

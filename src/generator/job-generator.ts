@@ -11,7 +11,7 @@ import { isName, snakeCase } from './arguments/names.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
 import type { EditFile, FileAction } from './files/files.js'
 import { addImport, editLines, importing, insertion } from './files/insertion.js'
-import { breakLongLines, quote } from './files/lines.js'
+import { breakLongLines, onOneLine, quote } from './files/lines.js'
 import { migrationNames } from './migration-names.js'
 import { applicationName } from './files/registration.js'
 import { renderScaffolds } from './files/templates.js'
@@ -145,25 +145,20 @@ function setUp(app: string): FileAction[] {
 /** The step that adds a further job, and its queue, to src/jobs.ts. */
 function registration(name: string, job: string, queue: string | undefined): EditFile {
   const from = `./jobs/${name}.js`
-  const change = (text: string, edit: (names: string[]) => string[], queues: (names: string[]) => string[]) =>
-    breakLongLines(joined(withMembers(withMembers(text, 'jobs', edit), 'queues', queues)))
   return {
     path: list,
     what: job,
-    insert: (text) =>
-      change(
-        editLines(text, (lines) => addImport(lines, job, from)),
-        (names) => (names.includes(job) ? names : [...names, job]),
-        (names) => (queue && !names.includes(quote(queue)) ? [quote(queue), ...names] : names),
-      ),
+    insert: (text) => {
+      const imported = editLines(text, (lines) => addImport(lines, job, from))
+      const added = withMembers(imported, 'jobs', (jobs) => [...new Set([...jobs, job])])
+      return withMembers(added, 'queues', (queues) =>
+        queue && !queues.includes(quote(queue)) ? [quote(queue), ...queues] : queues,
+      )
+    },
     remove: (text) => {
       if (!jobsIn(text).includes(job)) return text
       const rest = editLines(text, (lines) => lines.filter((line) => !line.startsWith(`import { ${job} }`)))
-      return change(
-        rest,
-        (names) => names.filter((one) => one !== job),
-        (names) => names,
-      )
+      return withMembers(rest, 'jobs', (jobs) => jobs.filter((one) => one !== job))
     },
     leftover: (text) =>
       text.includes(from) ? `${list} still imports ${job}. Remove it yourself.` : undefined,
@@ -171,23 +166,23 @@ function registration(name: string, job: string, queue: string | undefined): Edi
 }
 
 /** Changes the members of a list in the options of `jobQueue`. */
-function withMembers(text: string, option: string, edit: (names: string[]) => string[]): string {
-  return text.replace(new RegExp(`\\b${option}: \\[([^\\]]*)\\]`), (_list, members: string) => {
-    const names = members.split(',').flatMap((one) => one.trim() || [])
-    return `${option}: [${edit(names).join(', ')}]`
+function withMembers(text: string, option: string, edit: (members: string[]) => string[]): string {
+  const changed = text.replace(listPattern(option), (_list, members: string) => {
+    return `${option}: [${edit(membersOf(members)).join(', ')}]`
   })
-}
-
-/** Writes the options of `jobQueue` on one line again, which is then broken where it is too long. */
-function joined(text: string): string {
-  return text.replace(/jobQueue\(database, \{[^}]*\}\)/, (options) =>
-    options.replaceAll(/\n\s*/g, ' ').replace(/, \}/, ' }'),
-  )
+  return breakLongLines(changed.replace(/jobQueue\(database, \{[^}]*\}\)/, onOneLine))
 }
 
 function jobsIn(text: string): string[] {
-  const [, members = ''] = /\bjobs: \[([^\]]*)\]/.exec(text) ?? []
-  return members.split(',').flatMap((one) => one.trim() || [])
+  return membersOf(listPattern('jobs').exec(text)?.[1] ?? '')
+}
+
+function listPattern(option: string): RegExp {
+  return new RegExp(`\\b${option}: \\[([^\\]]*)\\]`)
+}
+
+function membersOf(list: string): string[] {
+  return list.split(',').flatMap((one) => one.trim() || [])
 }
 
 /** Reads the options that are recorded in the file of a job. */

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
-import { basename, dirname, join, relative, sep } from 'node:path'
+import { basename, join, relative, sep } from 'node:path'
 import { parse, stringify } from 'yaml'
 import { CommandError } from '../command-errors.js'
 import { memoize } from '../common/memoize.js'
@@ -21,11 +21,11 @@ type Text = Pick<Entry, 'id' | 'translation'>
  */
 export function localeActions(folder: string, word: string): FileAction[] {
   const locale = parseLocale(word)
-  const existing = idsOf(folder, locale)
-  const actions = sourcesOf(folder, locale).flatMap(({ source, path }) => {
-    const entries = readLocaleFile(source).filter(({ id }) => !existing.has(id))
-    return entries.length > 0 ? [writing(folder, path, entries, locale)] : []
-  })
+  const isTranslated = frameworkCatalog().locales.some((known) => languageOf(known) === languageOf(locale))
+  const framework = { file: join(frameworkLocales, 'kit.en-us.yaml'), name: 'locales/kit' }
+  const english = filesOf(folder, true).filter((one) => isEnglish(one.locale))
+  const sources = isTranslated ? english : [...english, framework]
+  const actions = sources.flatMap(({ file, name }) => adding(folder, name, readLocaleFile(file), locale))
   if (actions.length > 0) return actions
   throw new CommandError(`The files of ${locale} already have every id of the English texts.`)
 }
@@ -38,12 +38,10 @@ export function localeActions(folder: string, word: string): FileAction[] {
  */
 export function translationActions(folder: string, english: { path: string; content: string }): FileAction[] {
   const texts: Text[] = parse(english.content)
-  return otherLocales(folder).flatMap((locale) => {
-    const known = idsOf(folder, locale)
-    const missing = texts.filter(({ id }) => !known.has(id))
-    const path = `${nameOf(english.path)}.${locale.toLowerCase()}.yaml`
-    return missing.length > 0 ? [writing(folder, path, missing, locale)] : []
-  })
+  const locales = new Set(filesOf(folder).map(({ locale }) => locale))
+  return [...locales].flatMap((locale) =>
+    isEnglish(locale) ? [] : adding(folder, nameOf(english.path), texts, locale),
+  )
 }
 
 /**
@@ -53,26 +51,26 @@ export function translationActions(folder: string, english: { path: string; cont
  */
 export function localeDestruction(folder: string, word: string) {
   const locale = parseLocale(word)
-  const actions = filesOf(folder, locale).map((file) => ({ path: pathOf(folder, file), content: '' }))
-  if (actions.length === 0) throw new CommandError(`There are no texts in ${locale} in the folder locales.`)
-  return { actions, remark: (path: string) => Promise.resolve(translationWarning(folder, path)) }
+  const files = filesOf(folder, true).filter((one) => one.locale === locale)
+  if (files.length === 0) throw new CommandError(`There are no texts in ${locale} in the folder locales.`)
+  return {
+    actions: files.map(({ path }) => ({ path, content: '' })),
+    remark: (path: string) => Promise.resolve(translationWarning(folder, path)),
+  }
 }
 
 /** The files with the translations of a file of English texts, which are removed with it: `locales/posts.de.yaml`. */
-export function translationsOf(folder: string, path: string): FileAction[] {
-  const name = nameOf(path)
-  return allFiles(folder)
-    .map(({ file }) => pathOf(folder, file))
-    .filter((other) => other !== path && nameOf(other) === name)
-    .map((other) => ({ path: other, content: '' }))
+export function translationsOf(folder: string, english: string): FileAction[] {
+  return filesOf(folder)
+    .filter(({ path, name }) => path !== english && name === nameOf(english))
+    .map(({ path }) => ({ path, content: '' }))
 }
 
 /** The ids of the English texts in other files than that of a resource. */
 export function otherIds(folder: string, resource: string): ReadonlySet<string> {
-  const others = allFiles(folder).filter(
-    ({ file, locale }) => isEnglish(locale) && nameOf(pathOf(folder, file)) !== `locales/${resource}`,
+  return idsOf(
+    filesOf(folder).filter(({ locale, name }) => isEnglish(locale) && name !== `locales/${resource}`),
   )
-  return new Set(others.flatMap(({ file }) => idsIn(file)))
 }
 
 /** A warning about a file that contains translations. */
@@ -96,90 +94,63 @@ function isEnglish(locale: string): boolean {
   return locale === 'en' || locale === 'en-US'
 }
 
-/** The files with English texts, and the paths of their translations. */
-function sourcesOf(folder: string, locale: string): { source: string; path: string }[] {
-  const isTranslated = frameworkCatalog().locales.some((known) => languageOf(known) === languageOf(locale))
-  const own = ['en', 'en-US'].flatMap((english) => filesOf(folder, english))
-  const sources = own.map((source) => ({ source, name: nameOf(pathOf(folder, source)) }))
-  const framework = { source: join(frameworkLocales, 'kit.en-us.yaml'), name: 'locales/kit' }
-  return (isTranslated ? sources : [...sources, framework]).map(({ source, name }) => ({
-    source,
-    path: `${name}.${locale.toLowerCase()}.yaml`,
-  }))
+/** The locale files of an application. Unless they are required, it may have no folder for them. */
+function filesOf(folder: string, areRequired = false) {
+  const locales = join(folder, 'locales')
+  const files = areRequired || existsSync(locales) ? localeFiles(locales) : []
+  return files.map(({ file, locale }) => {
+    const path = relative(folder, file).replaceAll(sep, '/')
+    return { file, path, name: nameOf(path), locale }
+  })
 }
 
-function idsOf(folder: string, locale: string): ReadonlySet<string> {
-  return new Set(filesOf(folder, locale).flatMap(idsIn))
+/** `locales/posts.de.yaml` -> `locales/posts` */
+function nameOf(path: string): string {
+  return path.replace(/\.[^./]+\.ya?ml$/i, '')
 }
 
-function idsIn(file: string): string[] {
-  const stats = statSync(file, { throwIfNoEntry: false })
-  return idsOfState(`${file}\0${stats?.mtimeMs}\0${stats?.size}`)
+function idsOf(files: readonly { file: string }[]): ReadonlySet<string> {
+  return new Set(
+    files.flatMap(({ file }) => {
+      const stats = statSync(file, { throwIfNoEntry: false })
+      return idsOfState(`${file}\0${stats?.mtimeMs}\0${stats?.size}`)
+    }),
+  )
 }
 
 /** Reads the ids of a file with a path, time and size once: each of the resources that a process generates needs those of all files. */
 const idsOfState = memoize((state) => readLocaleFile(state.replace(/\0.*/, '')).map(({ id }) => id), 1000)
 
-/** The languages of an application, except English. */
-function otherLocales(folder: string): string[] {
-  return [...new Set(allFiles(folder).map(({ locale }) => locale))].filter((locale) => !isEnglish(locale))
-}
-
-function filesOf(folder: string, locale: string): string[] {
-  return localeFiles(join(folder, 'locales')).flatMap((one) => (one.locale === locale ? [one.file] : []))
-}
-
-/** The locale files of an application, which may have no folder for them. */
-function allFiles(folder: string) {
-  const locales = join(folder, 'locales')
-  return existsSync(locales) ? localeFiles(locales) : []
-}
-
-/** `locales/posts.de.yaml` -> `locales/posts` */
-function nameOf(path: string): string {
-  return join(dirname(path), basename(path).replace(/\.[^.]+\.ya?ml$/i, ''))
-}
-
-function pathOf(folder: string, file: string): string {
-  return relative(folder, file).replaceAll(sep, '/')
-}
-
-function writing(folder: string, path: string, entries: readonly Text[], locale: string): FileAction {
-  const known = knownTranslations(path, locale)
-  const text = entries.map((entry) => translatedEntry(entry, known) ?? emptyEntry(entry, locale)).join('')
-  if (!existsSync(join(folder, path))) return { path, content: text }
-  return {
-    path,
-    what: `${entries.length} ids`,
-    insert: (before) => `${before.trimEnd()}\n${text}`,
-    remove: (after) => after,
-    leftover: () => undefined,
-  }
+/** The step that adds the texts that a language lacks to a file; none if it has all of them. */
+function adding(folder: string, name: string, texts: readonly Text[], locale: string): FileAction[] {
+  const existing = idsOf(filesOf(folder).filter((one) => one.locale === locale))
+  const missing = texts.filter(({ id }) => !existing.has(id))
+  if (missing.length === 0) return []
+  const path = `${name}.${locale.toLowerCase()}.yaml`
+  const known = knownTranslations(name, locale)
+  const content = missing.map((text) => entryOf(text, locale, known)).join('')
+  if (!existsSync(join(folder, path))) return [{ path, content }]
+  const insert = (before: string) => `${before.trimEnd()}\n${content}`
+  return [{ path, what: `${missing.length} ids`, insert, remove: (after) => after }]
 }
 
 /** The translations of the texts that a generator writes to a file, by the English text: those of `locales/authentication`. */
-function knownTranslations(path: string, locale: string): ReadonlyMap<unknown, string> {
-  const file = join(frameworkScaffolds, `locales/${basename(nameOf(path))}.${languageOf(locale)}.yaml`)
+function knownTranslations(name: string, locale: string): ReadonlyMap<unknown, string> {
+  const file = join(frameworkScaffolds, `locales/${basename(name)}.${languageOf(locale)}.yaml`)
   return new Map(existsSync(file) ? Object.entries(parse(readFileSync(file, 'utf8'))) : [])
 }
 
-/** An entry whose translation is known; undefined for another one. */
-function translatedEntry({ id, translation }: Text, known: ReadonlyMap<unknown, string>): string | undefined {
+/** An entry with its known translation, or one to be translated, with the English text as a comment. */
+function entryOf({ id, translation }: Text, locale: string, known: ReadonlyMap<unknown, string>): string {
+  const start = `- id: ${stringify(id).trim()}\n  translation:`
   const text = known.get(translation)
-  return text === undefined
-    ? undefined
-    : `- id: ${stringify(id).trim()}\n  translation: ${stringify(text, { lineWidth: 0 })}`
-}
-
-/** An entry to be translated, with the English text as a comment. */
-function emptyEntry({ id, translation }: Text, locale: string): string {
+  if (text !== undefined) return `${start} ${stringify(text, { lineWidth: 0 })}`
   const isPlural = typeof translation !== 'string'
+  const english = isPlural ? stringify(translation) : translation
   // Sorted, because versions of Node.js have other orders.
   const forms = pluralRules(locale).resolvedOptions().pluralCategories.toSorted()
-  const english = isPlural ? stringify(translation) : translation
-  const comment = english.trim().replaceAll(/^/gm, '# ')
   const empty = isPlural ? `\n${forms.map((form) => `    ${form}: ''\n`).join('')}` : " ''\n"
-  return `${comment}\n- id: ${stringify(id).trim()}\n  translation:${empty}`
+  return `${english.trim().replaceAll(/^/gm, '# ')}\n${start}${empty}`
 }
 
 function isWritten(translation: Translation): boolean {

@@ -11,7 +11,7 @@ import { modelImportsOf, quote, relativePath } from './files/lines.js'
 import type { ResourcePlan } from './resource-generator.js'
 import { routeLocals } from './arguments/routes.js'
 import { specLocals, specPaths } from './spec-locals.js'
-import { textsOf } from './texts.js'
+import { labelsOf, yaml } from './texts.js'
 import { indexName, tableLocals, whyIndexed } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
@@ -44,7 +44,8 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     pages: pagesOf(plan, nesting, references, choices),
     /** The name of the record in translation ids and in XML. */
     record: model.singular,
-    texts: textsOf(names, added.routes, model.singular, attributes, otherIds),
+    labels: labelsOf(model.singular, attributes, otherIds),
+    yaml,
     ...pathLocals(names, nesting),
     spec: specLocals(plan, nesting, attributes),
     accept: acceptOf(plan),

@@ -3,9 +3,8 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { start, type REPLServer } from 'node:repl'
 import { PassThrough, type Readable } from 'node:stream'
-import type { App } from '../../application/application.js'
 import type { Database } from '../../data/database.js'
-import { loadApp, loadDatabase } from '../support/application-modules.js'
+import { loadApp, usingDatabase } from '../support/application-modules.js'
 
 /** `kit console`: JavaScript with the application at hand. */
 export function consoleCommand(): Command {
@@ -18,21 +17,12 @@ export function consoleCommand(): Command {
       'after',
       '\nExample:\n  $ kit console\n  > await database.manager.find(Post)\n  > app.pathFor("postsPath")',
     )
-    .action(talk)
+    .action(() => usingDatabase(evaluate))
 }
 
-async function talk(): Promise<void> {
-  const database = await loadDatabase()
+async function evaluate(database: Database): Promise<void> {
   const app = await loadApp()
   await database.open()
-  try {
-    await evaluate(app, database)
-  } finally {
-    await database.close()
-  }
-}
-
-async function evaluate(app: App, database: Database): Promise<void> {
   const models = database.entityMetadatas.map(({ target, name }) => [name, target] as const)
   const { stdin, stdout } = process
   const lines = new PassThrough()

@@ -6,7 +6,7 @@ import { createDatabase, dropDatabase, placeOf, fileOf } from '../../data/engine
 import { declaredLists, findListWarnings } from '../../data/lists/list-warnings.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { CommandError } from '../../command-errors.js'
-import { load, loadApp, loadDatabase } from '../support/application-modules.js'
+import { load, loadApp, usingDatabase } from '../support/application-modules.js'
 import { confirm } from '../support/questions.js'
 import { table } from '../support/table.js'
 
@@ -124,7 +124,12 @@ function commandOf(step: Step): Command {
   if (step.isDestructive) {
     command.option('-y, --yes', 'delete without confirmation').option('--force', 'also delete in production')
   }
-  return command.action((options: Options) => run(step, options))
+  return command.action((options: Options) =>
+    usingDatabase(
+      (database) => run(step, database, options),
+      step.usesLastBuild ? 'if possible' : 'required',
+    ),
+  )
 }
 
 function parseSteps(text: string): number {
@@ -132,16 +137,11 @@ function parseSteps(text: string): number {
   throw new InvalidArgumentError('Use a number from 1.')
 }
 
-async function run(step: Step, options: Options): Promise<void> {
-  const database = await loadDatabase(step.usesLastBuild ? 'if possible' : 'required')
+async function run(step: Step, database: Database, options: Options): Promise<void> {
   if (step.isDestructive) await makeSure(step, database, options)
   const file = fileOf(database)
   if (step.needsDatabase && file !== undefined && !existsSync(file)) throw missing(database)
-  try {
-    await step.run(database, options)
-  } finally {
-    await database.close()
-  }
+  await step.run(database, options)
 }
 
 async function makeSure({ name }: Step, database: Database, { yes, force }: Options): Promise<void> {
@@ -194,7 +194,7 @@ async function status(database: Database): Promise<void> {
     state.missing ? 'file missing' : state.edited ? 'edited' : state.executed ? 'run' : 'pending',
     state.name,
   ])
-  console.log(rows.length > 0 ? table(['STATUS', 'MIGRATION'], rows) : 'There are no migrations.')
+  console.log(table(['STATUS', 'MIGRATION'], rows, 'There are no migrations.'))
 }
 
 async function check(database: Database): Promise<void> {

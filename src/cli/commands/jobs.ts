@@ -108,7 +108,7 @@ async function counts(jobs: Administration, options: Options): Promise<string> {
   ])
   const unknown = await jobs.unknownNames()
   return [
-    rows.length > 0 ? table(['QUEUE', 'WAITING', 'RUNNING', 'DEAD', 'OLDEST'], rows) : 'There are no jobs.',
+    table(['QUEUE', 'WAITING', 'RUNNING', 'DEAD', 'OLDEST'], rows, 'There are no jobs.'),
     ...unknown.map((name) => `No class declares ${name}, so its jobs do not run.`),
   ].join('\n')
 }
@@ -119,18 +119,11 @@ async function list(
 ): Promise<string> {
   const found = (await jobs.list(checked(jobs, { state, queue, name }))).map(detailsOf)
   if (isJson) return print(found)
-  const rows = found.map((it) => [
-    it.id,
-    it.name,
-    it.queue,
-    it.state,
-    String(it.attempts),
-    it.due_at ?? '',
-    it.error ?? '',
-  ])
-  return rows.length > 0
-    ? table(['ID', 'NAME', 'QUEUE', 'STATE', 'ATTEMPTS', 'DUE', 'ERROR'], rows)
-    : 'There are no such jobs.'
+  const rows = found.map((it) =>
+    [it.id, it.name, it.queue, it.state, it.attempts, it.due_at, it.error].map((cell) => String(cell ?? '')),
+  )
+  const head = ['ID', 'NAME', 'QUEUE', 'STATE', 'ATTEMPTS', 'DUE', 'ERROR']
+  return table(head, rows, 'There are no such jobs.')
 }
 
 async function show(jobs: Administration, _options: Options, ids: readonly string[]): Promise<string> {
@@ -165,9 +158,7 @@ async function schedules(jobs: Administration, options: Options): Promise<string
   const all = await jobs.schedules()
   if (options.json) return print(all)
   const rows = all.map((it) => [it.name, it.expression, it.time_zone, it.last ?? '', it.next ?? ''])
-  return rows.length > 0
-    ? table(['NAME', 'EXPRESSION', 'TIME ZONE', 'LAST', 'NEXT'], rows)
-    : 'There are no schedules.'
+  return table(['NAME', 'EXPRESSION', 'TIME ZONE', 'LAST', 'NEXT'], rows, 'There are no schedules.')
 }
 
 /** The jobs that a command names: by ids, each of which must exist, or all dead ones. */

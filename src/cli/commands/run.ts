@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { CommandError } from '../../command-errors.js'
 import { enterApplication } from '../support/application-folder.js'
-import { importModule, loadDatabase } from '../support/application-modules.js'
+import { importModule, usingDatabase } from '../support/application-modules.js'
 
 /** `kit run FILE`: runs a file of the application with its database open. */
 export function runCommand(): Command {
@@ -26,14 +26,11 @@ export function runCommand(): Command {
 async function run(file: string, args: readonly string[]): Promise<void> {
   const path = resolve(file)
   const module = moduleOf(path, enterApplication())
-  const database = await loadDatabase()
-  await database.open()
-  try {
+  await usingDatabase(async (database) => {
+    await database.open()
     process.argv = [process.execPath, path, ...args]
     await importModule(module, 'never')
-  } finally {
-    await database.close()
-  }
+  })
 }
 
 /** The name of a module: `src/jobs/nightly`. */

@@ -19,13 +19,26 @@ export async function loadApp(compiled?: string): Promise<App> {
   return load('src/app', 'app', compiled === undefined ? 'required' : 'never', compiled)
 }
 
+/** Loads the database of this folder's application without opening it. */
+export async function loadDatabase(): Promise<Database> {
+  return load('src/database', 'database')
+}
+
 /**
- * Loads the database of this folder's application without opening it.
+ * Loads the database of this folder's application, and closes it when the work has ended. The work opens it.
  *
  * @param build `if possible` loads the last build if the application does not compile
  */
-export async function loadDatabase(build: Build = 'required'): Promise<Database> {
-  return load('src/database', 'database', build)
+export async function usingDatabase<T>(
+  work: (database: Database) => Promise<T>,
+  build: Build = 'required',
+): Promise<T> {
+  const database: Database = await load('src/database', 'database', build)
+  try {
+    return await work(database)
+  } finally {
+    await database.close()
+  }
 }
 
 /** Starts the application of this folder: runs src/main.ts. */

@@ -1,5 +1,6 @@
-/** Text in columns: `METHOD | HOST | PATH`. Columns are as wide as their widest cell. */
-export function table(head: string[] | undefined, rows: string[][]): string {
+/** Text in columns, `METHOD | HOST | PATH`, or another text without rows. Columns are as wide as their widest cell. */
+export function table(head: string[] | undefined, rows: string[][], none?: string): string {
+  if (rows.length === 0 && none !== undefined) return none
   const all = head ? [head, ...rows] : rows
   const widths = (all[0] ?? []).map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)))
   const separator = head ? ' | ' : '  '

@@ -26,7 +26,7 @@ export interface EditFile {
   insert(text: string): string
   remove(text: string): string
   /** Returns a message about the remaining manual work, after or instead of the removal; undefined if there is none. */
-  leftover(text: string): string | undefined
+  leftover?(text: string): string | undefined
 }
 
 /** One step of a generator: `generate` does it, `destroy` undoes it. */
@@ -111,7 +111,7 @@ export async function destroy(
 function leftoversOf(folder: string, actions: readonly FileAction[]): string[] {
   return actions.flatMap((action) => {
     if (isCreate(action) || isDone(folder, action)) return []
-    return action.leftover(readFileSync(join(folder, action.path), 'utf8')) ?? []
+    return action.leftover?.(readFileSync(join(folder, action.path), 'utf8')) ?? []
   })
 }
 

@@ -36,7 +36,6 @@ export function importing(
         imports.reduce<readonly string[]>((all, [names, from]) => addImport(all, names, from), before),
       ),
     remove: (text) => editLines(text, (all) => all.filter((line) => !isOwn(line))),
-    leftover: () => undefined,
   }
 }
 
@@ -104,43 +103,39 @@ export function mentions(line: string, name: string): boolean {
 
 /** The step that inserts blocks of lines in a file, and removes those that have not been changed since. */
 export function insertion(path: string, what: string, blocks: readonly Block[]): EditFile {
+  const own = blocks.flatMap(({ lines }) => lines.filter((line) => line !== ''))
   return {
     path,
     what,
-    insert: (text) => blocks.reduce((whole, block) => insert(whole, block), text),
-    remove: (text) => blocks.reduce((whole, { lines }) => remove(whole, lines), text),
+    insert: (text) => editLines(text, (all) => blocks.reduce(insert, all)),
+    remove: (text) =>
+      editLines(text, (all) => blocks.reduce((rest, { lines }) => withoutLines(rest, lines), all)),
     leftover: (text) =>
-      blocks.some(({ lines }) => lines.some((line) => line !== '' && hasLine(text, line)))
+      text.split('\n').some((line) => own.includes(line))
         ? `${path} still contains a part of ${what}. Remove it yourself.`
         : undefined,
   }
 }
 
-function insert(text: string, { lines, place }: Block): string {
-  const all = text.split('\n')
-  const missing = lines.filter((line) => line === '' || !hasLine(text, line))
-  if (missing.every((line) => line === '')) return text
+function insert(all: readonly string[], { lines, place }: Block): readonly string[] {
+  const missing = lines.filter((line) => line === '' || !all.includes(line))
+  if (trimmed(missing).length === 0) return all
   const index = places[place](all)
-  if (index > 0) return all.toSpliced(index, 0, ...missing).join('\n')
-  return `${text.trimEnd()}\n\n${missing.join('\n').trimEnd()}\n`
+  if (index > 0) return all.toSpliced(index, 0, ...missing)
+  return [...trimmed(all), '', ...trimmed(missing), '']
 }
 
-/** Removes the lines, with a superfluous blank line, if they are together, else each of them. */
-function remove(text: string, lines: readonly string[]): string {
-  const block = `${lines.join('\n').trimEnd()}\n`
-  const start = text.indexOf(block)
-  if (start !== -1) {
-    const [before, after] = [text.slice(0, start), text.slice(start + block.length)]
-    const isTooMany = before.endsWith('\n\n') && /^(\n|$)/.test(after)
-    return (isTooMany ? before.slice(0, -1) : before) + after
-  }
-  const own = new Set(lines.filter((line) => line !== ''))
-  return text
-    .split('\n')
-    .filter((line) => !own.has(line))
-    .join('\n')
+/** Removes lines, with a superfluous blank line, if they are together, else each of them. */
+export function withoutLines(all: readonly string[], lines: readonly string[]): readonly string[] {
+  const own = trimmed(lines)
+  const start = all.findIndex((_, index) => own.every((line, offset) => all[index + offset] === line))
+  if (own.length === 0 || start === -1) return all.filter((line) => line === '' || !own.includes(line))
+  const rest = all.toSpliced(start, own.length)
+  const isTooMany = (rest[start - 1] ?? '') === '' && (rest[start] ?? '') === ''
+  return isTooMany ? rest.toSpliced(Math.min(start, rest.length - 1), 1) : rest
 }
 
-function hasLine(text: string, line: string): boolean {
-  return text.split('\n').includes(line)
+/** The lines without the blank ones at their end. */
+function trimmed(lines: readonly string[]): readonly string[] {
+  return lines.slice(0, lines.findLastIndex((line) => line.trim() !== '') + 1)
 }

@@ -18,6 +18,11 @@ export function closeClasses(text: string): string {
   return text.replaceAll(/\{\n+\}/g, '{}').replaceAll(/\n{2,}\}/g, '\n}')
 }
 
+/** Writes an object of several lines on one line. */
+export function onOneLine(text: string): string {
+  return text.replaceAll(/,?\n\s*(\})/g, ' $1').replaceAll(/\n\s*/g, ' ')
+}
+
 /** Returns text as a string of TypeScript. */
 export function quote(text: string): string {
   return `'${text}'`

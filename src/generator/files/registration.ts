@@ -1,9 +1,9 @@
 import type { EditFile } from './files.js'
-import { addImport, editLines, mentions } from './insertion.js'
+import { addImport, editLines, mentions, withoutLines } from './insertion.js'
 import type { Names } from '../arguments/names.js'
 
 /** The step that registers a resource in src/app.ts, above the static files, and imports it. */
-export function registration(names: Names): EditFile {
+export function registration(names: Names): Required<EditFile> {
   const { resource } = names
   const from = `./actions/${names.file}.js`
   return {
@@ -62,20 +62,13 @@ function addRoute(lines: readonly string[], resource: string): string[] {
 }
 
 /**
- * Removes the registration, its superfluous blank line, and the import. If the resource is also used elsewhere in the file,
- * the import stays, because without it the application would not compile.
+ * Removes the registration and the import. If the resource is also used elsewhere in the file, the import stays, because
+ * without it the application would not compile.
  */
-function removeLines(lines: readonly string[], resource: string): string[] {
-  const unregistered = without(lines, new RegExp(`^\\s*\\w+\\.resource\\(${resource}\\);?$`))
-  const imported = new RegExp(`^import \\{ ${resource} \\} from .*$`)
-  const code = codeOf(unregistered.join('\n')).filter((line) => !imported.test(line))
-  return code.some((line) => mentions(line, resource)) ? unregistered : without(unregistered, imported)
-}
-
-function without(lines: readonly string[], pattern: RegExp): string[] {
-  const index = lines.findIndex((line) => pattern.test(line))
-  if (index === -1) return [...lines]
-  const rest = lines.toSpliced(index, 1)
-  const isTooMany = (rest[index - 1] ?? '') === '' && (rest[index] ?? '') === ''
-  return isTooMany ? rest.toSpliced(index < rest.length ? index : index - 1, 1) : rest
+function removeLines(lines: readonly string[], resource: string): readonly string[] {
+  const find = (pattern: RegExp) => lines.filter((line) => pattern.test(line)).slice(0, 1)
+  const unregistered = withoutLines(lines, find(new RegExp(`^\\s*\\w+\\.resource\\(${resource}\\);?$`)))
+  const imported = find(new RegExp(`^import \\{ ${resource} \\} from .*$`))
+  const code = codeOf(withoutLines(unregistered, imported).join('\n'))
+  return code.some((line) => mentions(line, resource)) ? unregistered : withoutLines(unregistered, imported)
 }
