@@ -21,10 +21,14 @@ export { readSession, storedSessionId } from './sessions/session-store.js'
 
 // Transactions
 export { inTransaction } from './data/members.js'
-export { beforeCommit, checkBeforeCommit } from './data/transactions/before-commit.js'
-export { hasTransaction, outsideTransaction } from './data/transactions/request-transaction.js'
+export {
+  beforeCommit,
+  checkBeforeCommit,
+  hasTransaction,
+  outsideTransaction,
+  restoreOnRetry,
+} from './data/transactions/request-transaction.js'
 export { retryConflicts } from './data/retry-conflicts.js'
-export { restoreOnRetry } from './data/transactions/retry-snapshots.js'
 
 // Data
 export { engineOf } from './data/engines/engines.js'

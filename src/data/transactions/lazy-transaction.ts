@@ -1,25 +1,26 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
-import { QueryFailedError } from 'typeorm'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import {
   ClientClosedRequest,
-  HttpError,
   NotAwaited,
   RowsNotRead,
   TransactionAlreadyBegun,
   TransactionConflict,
   TransactionEnded,
 } from '../../errors.js'
+import type { Engine } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 import { beginStatement } from '../queries/publish.js'
 import { RowStream } from './row-stream.js'
 import { RunningWork } from './running-work.js'
-import { explainBegin, TransactionHealth } from './transaction-health.js'
+import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
 import type { TransactionPlace } from './transaction-place.js'
+import { allows, type Goal, type TransactionState } from './transaction-state.js'
 import type { TransactionWatch } from './transaction-watch.js'
+import { WaitLimit } from './wait-limit.js'
 
 /** How a request's transaction begins. */
 export interface BeginOptions {
@@ -75,57 +76,40 @@ export class LazyTransaction {
   readonly runner: QueryRunner
   /** Where it was used first, in development and in tests. */
   begunAt: Error | undefined
-  private readonly isReading: boolean
-  private isolation: IsolationLevel | undefined
-  private isReadOnly = false
-  private replica: boolean | undefined
-  private readonly place: TransactionPlace | undefined
-  private readonly isAbandoned: () => boolean
-  private readonly onIdle: LazyOptions['onIdle']
-  private readonly health: TransactionHealth
-  private readonly watch: TransactionWatch | undefined
-  private readonly maxWait: number
-  /** The milliseconds spent in waiting for the connection and for statements. */
-  private waited: number
-  /** The milliseconds after which the database is given a shorter limit for locks. */
-  private shortensAt = 1000
-  /** Whether its beginning took too long. It is rolled back when it has begun. */
-  private isLate = false
-  /** Whether the runner may have a connection. */
-  isUsed = false
-  private connecting: Promise<void> | undefined
-  private beginning: Promise<void> | undefined
-  private hasBegun = false
-  /** Whether nothing would be lost if the transaction were rolled back and begun again. */
-  private isUntouched = true
-  /** Whether the first open savepoint is the whole transaction. */
-  private isWhole = false
-  /** The number of open savepoints. */
-  private open = 0
+  private state: TransactionState = 'new'
+  /** The ends of opening the connection and of beginning the transaction. */
+  private readonly ways: { connected?: Promise<void>; begun?: Promise<void> | undefined } = {}
+  /** The open savepoints, the innermost last. At the beginning of the transaction, the first one is the transaction itself. */
+  private readonly savepoints: ('transaction' | 'savepoint')[] = []
   /** Whether a statement may have changed something. */
   private hasWritten = false
   /** The last stream of rows. While it is open, the connection belongs to it. */
   private rows: RowStream | undefined
-  private hasEnded = false
+  private begin: BeginOptions
+  private readonly isReading: boolean
+  private readonly limit: WaitLimit
+  private readonly health: TransactionHealth
+  private readonly place: TransactionPlace | undefined
+  private readonly watch: TransactionWatch | undefined
+  private readonly isAbandoned: () => boolean
+  private readonly onIdle: LazyOptions['onIdle']
 
   /**
    * @param mode `slave` for a transaction that only reads, which on SQLite does not wait for writers
    */
   constructor(dataSource: DataSource, mode: ReplicationMode, options: LazyOptions = {}) {
-    const { isolation, isAbandoned = () => false, onLost, onIdle, now = timeWaited } = options
-    this.maxWait = options.maxWait ?? Infinity
-    this.waited = options.waited ?? 0
+    const { isolation, replica, isAbandoned = () => false, onLost, onIdle, now = timeWaited } = options
+    this.begin = { isolation, readOnly: false, replica }
     this.isReading = mode === 'slave'
-    this.isolation = isolation
-    this.replica = options.replica
+    this.limit = new WaitLimit(options.waited, options.maxWait)
     this.place = options.place
+    this.watch = options.watch
     this.isAbandoned = isAbandoned
     this.onIdle = onIdle
-    this.watch = options.watch
     this.work = new RunningWork({ onLost, now: onIdle && now })
     this.runner = dataSource.createQueryRunner(mode)
-    this.health = new TransactionHealth(this.runner)
-    this.manager = new TransactionManager(dataSource, this.beginFirst(), this)
+    this.health = new TransactionHealth(this.runner, this.place)
+    this.manager = new TransactionManager(dataSource, this)
   }
 
   /**
@@ -134,17 +118,21 @@ export class LazyTransaction {
    * @throws TransactionAlreadyBegun when it has already begun
    */
   configure(options: BeginOptions): void {
-    const { isolation = this.isolation, readOnly = this.isReadOnly, replica = this.replica } = options
     if (this.isUsed) throw new TransactionAlreadyBegun()
-    this.isolation = isolation
-    this.isReadOnly = readOnly
-    this.replica = replica
+    const { isolation = this.begin.isolation, readOnly = this.begin.readOnly } = options
+    this.begin = { isolation, readOnly, replica: options.replica ?? this.begin.replica }
+    this.health.isReadOnly = readOnly === true
+  }
+
+  /** Whether the runner may have a connection. */
+  get isUsed(): boolean {
+    return this.state !== 'new'
   }
 
   /** Runs a query that only reads records, and locks nothing. */
   read(sql: string, values: unknown[]): Promise<unknown> {
     const query = () => this.runner.query(sql, values)
-    return this.work.query(() => (this.readsCommitted ? this.attemptRead(query) : this.attempt(query)))
+    return this.work.query(() => (this.readsCommitted ? this.runRead(query) : this.run(query)))
   }
 
   /**
@@ -154,7 +142,39 @@ export class LazyTransaction {
    */
   write(sql: string, values: unknown[]): Promise<unknown> {
     this.hasWritten = true
-    return this.work.nestStatement(() => this.inSavepoint(() => this.runner.query(sql, values, true)))
+    return this.work.nestStatement(async () => {
+      await this.startSavepoint()
+      try {
+        const result = await this.run(() => this.runner.query(sql, values, true))
+        await this.releaseSavepoint()
+        return result
+      } catch (error) {
+        // The error of the statement is the cause.
+        await this.undoSavepoint().catch(() => undefined)
+        throw error
+      }
+    })
+  }
+
+  /** Runs a statement of TypeORM or of the application. */
+  query(...args: Parameters<QueryRunner['query']>): Promise<unknown> {
+    this.hasWritten ||= !isRead(args[0])
+    return this.work.observe(this.work.query(() => this.run(() => this.runner.query(...args))))
+  }
+
+  /** Streams the rows of a query. The statements that run now end before. */
+  stream(sql: string, values: unknown[] = []): Promise<RowStream> {
+    return this.work.query(async () => {
+      this.work.stopClock()
+      const publish = beginStatement(this.runner, sql)
+      const rows = await this.run(async () => this.engine.rows(this.runner, sql, values))
+      return (this.rows = new RowStream(rows, publish, (error) => this.health.noteRow(error, sql, values)))
+    })
+  }
+
+  /** Begins the transaction, and returns the connection to code that may send any statement. */
+  connect(): Promise<unknown> {
+    return this.work.run(() => this.run(() => this.runner.connect()))
   }
 
   /** Whether rows of a stream have not been read yet. */
@@ -171,7 +191,7 @@ export class LazyTransaction {
    * @throws RowsNotRead when the transaction has written; it is then rolled back
    */
   async streamOn(committed: () => Promise<void>): Promise<Readable> {
-    if (!this.rows || this.hasWritten) return this.rejectStream()
+    if (!this.rows || this.hasWritten) return this.reject(new RowsNotRead())
     this.rows.afterLast = async () => {
       await this.commit()
       await committed()
@@ -190,16 +210,12 @@ export class LazyTransaction {
   async commit(): Promise<void> {
     // An error counts as not awaited only after the microtasks that are due. On SQLite, all may be microtasks.
     if (this.work.hasFailed) await nextTurn()
-    if (this.work.isUnfinished) {
-      await this.rollback()
-      throw new NotAwaited()
-    }
-    if (this.isStreaming) return this.rejectStream()
-    this.end()
-    // Without a query, the runner has no connection.
-    if (!this.isUsed) return
+    if (this.work.isUnfinished) return this.reject(new NotAwaited())
+    if (this.isStreaming) return this.reject(new RowsNotRead())
+    const state = this.end()
+    if (state === 'new' || state === 'late') return
     try {
-      if (this.hasBegun || (await this.begun())) await this.commitAll()
+      if (allows(state, 'begun')) await this.commitAll()
       else if (this.health.end) throw this.health.end
       else await this.place?.end(this.runner)
       this.watch?.end(undefined, 'committed')
@@ -213,15 +229,16 @@ export class LazyTransaction {
 
   /** Rolls back, if there is anything to roll back, and releases the connection. */
   async rollback(): Promise<void> {
-    this.end()
-    if (!this.isUsed) return
+    const state = this.end()
+    if (state === 'new' || state === 'late') return
     this.place?.fail()
     try {
       if (await this.closeRows()) return await this.discard()
       await this.work.settled()
       if (this.health.isConnectionLost) return await this.discard()
+      await this.ways.begun?.catch(() => undefined)
       // Also ends savepoints that a promise without await has left open.
-      while ((await this.begun()) && this.runner.isTransactionActive) await this.runner.rollbackTransaction()
+      while (this.state !== 'late' && this.runner.isTransactionActive) await this.runner.rollbackTransaction()
     } catch (error) {
       await this.discard().catch(() => undefined)
       throw error
@@ -230,22 +247,25 @@ export class LazyTransaction {
     }
   }
 
-  private end(): void {
-    if (this.hasEnded) return
-    this.hasEnded = true
+  /** Rejects all later statements. Returns the state before. */
+  private end(): TransactionState {
+    const { state } = this
+    if (state === 'ended') return state
+    this.state = 'ended'
     this.work.stopClock()
     this.onIdle?.(this.work.maxIdle)
+    return state
   }
 
-  private async rejectStream(): Promise<never> {
+  private async reject(error: Error): Promise<never> {
     await this.rollback()
-    throw new RowsNotRead()
+    throw error
   }
 
   /** Closes an open stream. Returns true if the engine would have to read the rest of its rows before anything else. */
   private async closeRows(): Promise<boolean> {
     if (!this.rows?.isOpen) return false
-    if (engineOf(this.runner.dataSource).discard) {
+    if (this.engine.discard) {
       this.rows.destroy()
       return this.rows.hasBegun
     }
@@ -255,78 +275,67 @@ export class LazyTransaction {
 
   /** Closes the connection, whose state is unknown. */
   private async discard(): Promise<void> {
-    await engineOf(this.runner.dataSource).discard?.(this.runner)
+    await this.engine.discard?.(this.runner)
   }
 
   /** Releases the connection once only: mysql2 would give a connection that is released twice to two requests. */
   private release(): Promise<void> {
     this.watch?.end(this.health.end ?? this.health.failure)
-    return this.runner.isReleased || this.isLate ? Promise.resolve() : this.runner.release()
+    return this.runner.isReleased || this.state === 'late' ? Promise.resolve() : this.runner.release()
   }
 
   /** Commits. Savepoints that are still open are unfinished, and are rolled back first. */
   private async commitAll(): Promise<void> {
-    for (; this.open > 0; this.open -= 1) await this.runner.rollbackTransaction()
+    while (this.savepoints.pop()) await this.runner.rollbackTransaction()
     if (this.health.isInDoubt) await this.health.check()
     try {
       while (this.runner.isTransactionActive)
         await (this.place?.commit(this.runner, this.hasWritten) ?? this.runner.commitTransaction())
     } catch (error) {
-      this.place?.note(error)
-      throw (this.health.failure = this.health.noteCommit(error))
+      throw this.health.noteCommit(error)
     }
   }
 
-  /** Whether the transaction has begun without an error. Waits while it is beginning. */
-  private begun(): boolean | Promise<boolean> {
-    if (this.hasBegun || !this.beginning) return this.hasBegun
-    return this.beginning.then(
-      () => true,
-      () => false,
-    )
-  }
-
-  private async begin(): Promise<void> {
+  /** Opens the connection or begins the transaction, unless that is done, and waits for it. */
+  private async reach(goal: Goal): Promise<void> {
     this.rejectAfterEnd()
-    this.isUsed = true
-    this.beginning ??= this.watch?.wait(() => this.start()) ?? this.start()
-    await this.beginning
+    if (this.state === 'new') this.state = 'opening'
+    await (this.ways[goal] ??= this.watch?.wait(() => this.go(goal)) ?? this.go(goal))
     this.rejectAfterEnd()
   }
 
-  private async start(): Promise<void> {
-    const { runner, isolation } = this
+  private async go(goal: Goal): Promise<void> {
+    const { runner } = this
+    const from = performance.now()
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
-      const choosing = this.place?.choose(runner, this.beginOptions)
+      const choosing = this.place?.choose(runner, this.begin)
       if (choosing) await choosing
-      await this.inTime(
-        this.isReadOnly || this.place?.isReplica
-          ? engineOf(runner.dataSource).beginReadOnly(runner, isolation)
-          : runner.startTransaction(isolation),
-      )
+      await (goal === 'begun' ? this.start() : runner.connect())
+      this.limit.add(from)
       // It may have waited for a connection or for the write lock.
       if (this.isAbandoned()) {
-        await runner.rollbackTransaction()
+        if (goal === 'begun') await runner.rollbackTransaction()
         throw new ClientClosedRequest()
       }
-      this.hasBegun = true
+      if (this.state !== 'ended' && !allows(this.state, goal)) this.state = goal
     } catch (error) {
-      this.place?.note(error)
-      throw explainBegin(error)
+      throw this.health.noteBegin(error)
     }
   }
 
-  /** Waits for the beginning. In a retry, it waits only for the rest of the time. */
-  private async inTime(beginning: Promise<void>): Promise<void> {
-    const from = performance.now()
-    if (this.waited < this.shortensAt) await beginning
-    else if (!(await settlesWithin(beginning, this.rest))) {
-      this.isLate = true
-      this.abandon(beginning).catch(() => undefined)
-      throw new TransactionConflict()
-    }
-    this.waited += performance.now() - from
+  /** Begins the transaction. In a retry, it waits only for the rest of the time. */
+  private async start(): Promise<void> {
+    const { isolation, readOnly } = this.begin
+    const beginning =
+      readOnly || this.place?.isReplica
+        ? this.engine.beginReadOnly(this.runner, isolation)
+        : this.runner.startTransaction(isolation)
+    if (!this.limit.isShort) return beginning
+    if (await this.limit.allows(beginning)) return
+    this.state = 'late'
+    this.abandon(beginning).catch(() => undefined)
+    throw new TransactionConflict()
   }
 
   /** Rolls back a transaction that begins too late. */
@@ -339,56 +348,15 @@ export class LazyTransaction {
     }
   }
 
-  /** The milliseconds that the next wait may take. */
-  private get rest(): number {
-    return Math.max(1000, Math.ceil(this.maxWait - this.waited))
-  }
-
-  /** Tells the database how long the next statement may wait for locks. */
-  private async shortenLocks(): Promise<void> {
-    this.shortensAt = this.waited + 1000
-    const { runner, rest } = this
-    if (rest < Infinity) await engineOf(runner.dataSource).limitLocks?.(runner, rest)
-  }
-
-  /** Waits for a connection, without beginning the transaction. */
-  private async connect(): Promise<void> {
-    this.rejectAfterEnd()
-    this.isUsed = true
-    this.connecting ??= this.watch?.wait(() => this.obtain()) ?? this.obtain()
-    await this.connecting
-    this.rejectAfterEnd()
-  }
-
-  private async obtain(): Promise<void> {
-    try {
-      if (this.isAbandoned()) throw new ClientClosedRequest()
-      const choosing = this.place?.choose(this.runner, this.beginOptions)
-      if (choosing) await choosing
-      await this.runner.connect()
-      // It may have waited for a connection.
-      if (this.isAbandoned()) throw new ClientClosedRequest()
-    } catch (error) {
-      this.place?.note(error)
-      throw explainBegin(error)
-    }
-  }
-
-  private get beginOptions(): BeginOptions {
-    return { isolation: this.isolation, readOnly: this.isReadOnly, replica: this.replica }
-  }
-
   /** Whether each query reads what is committed when it begins, so that all of them may read different states. */
   private get readsCommitted(): boolean {
-    const { dataSource } = this.runner
-    return engineOf(dataSource).readsCommitted?.(dataSource, this.isolation) ?? false
+    return this.engine.readsCommitted?.(this.runner.dataSource, this.begin.isolation) ?? false
   }
 
   /** Runs a command of the query runner in the transaction, unless an error has ended it. Begins it first. */
-  private async attempt<T>(command: () => Promise<T>): Promise<T> {
-    if (this.hasBegun) this.rejectAfterEnd()
-    else await this.begin()
-    this.isUntouched = false
+  private async run<T>(command: () => Promise<T>): Promise<T> {
+    if (!allows(this.state, 'begun')) await this.reach('begun')
+    this.state = 'active'
     return await this.send(command)
   }
 
@@ -396,162 +364,70 @@ export class LazyTransaction {
    * Runs a query that READ COMMITTED shows the same rows as no transaction. In a request that reads, it does not begin the
    * transaction.
    */
-  private async attemptRead<T>(query: () => Promise<T>): Promise<T> {
-    if (this.hasBegun) this.rejectAfterEnd()
-    else if (this.isReading && !this.beginning) await this.connect()
-    else await this.begin()
+  private async runRead<T>(query: () => Promise<T>): Promise<T> {
+    const goal = this.isReading && !this.ways.begun ? 'connected' : 'begun'
+    if (!allows(this.state, goal)) await this.reach(goal)
     return await this.send(query)
   }
 
   private async send<T>(command: () => Promise<T>): Promise<T> {
+    const { limit, runner } = this
     if (this.health.end) throw this.health.end
-    if (this.rows?.isOpen) await this.afterRows()
+    if (this.rows?.isOpen) await this.afterRows(this.rows)
     const from = performance.now()
     try {
-      if (this.waited > this.shortensAt) await this.shortenLocks()
+      if (limit.isShort) await this.engine.limitLocks?.(runner, limit.shorten())
       return await command()
     } catch (error) {
-      this.place?.note(error)
-      throw this.health.note(error, this.isReadOnly)
+      throw this.health.note(error)
     } finally {
-      this.waited += performance.now() - from
+      limit.add(from)
     }
   }
 
   /** Statements run one after the other, so one that waited for rows that are read later would wait for itself. */
-  private async afterRows(): Promise<void> {
-    if (!this.rows?.destroyed) throw new RowsNotRead()
-    await this.rows.close()
-  }
-
-  /** Streams the rows of a query. The statements that run now end before. */
-  private async stream(sql: string, values: unknown[] = []): Promise<Readable> {
-    const { runner } = this
-    this.work.stopClock()
-    const end = beginStatement(runner, sql)
-    const rows = await this.attempt(async () => engineOf(runner.dataSource).rows(runner, sql, values))
-    this.rows = new RowStream(rows, end, (thrown) => {
-      const error = thrown instanceof Error ? thrown : new Error(String(thrown))
-      const isKnown = error instanceof QueryFailedError || error instanceof HttpError
-      return this.health.note(isKnown ? error : new QueryFailedError(sql, values, error), this.isReadOnly)
-    })
-    return this.rows
+  private async afterRows(rows: RowStream): Promise<void> {
+    if (!rows.destroyed) throw new RowsNotRead()
+    await rows.close()
   }
 
   private rejectAfterEnd(): void {
-    if (this.hasEnded) throw new TransactionEnded()
+    if (this.state === 'ended') throw new TransactionEnded()
   }
 
-  /**
-   * The query runner as TypeORM sees it: a transaction that is always active, so that `save` does not begin and commit
-   * one of its own, and in which `transaction()` is a savepoint.
-   */
-  private beginFirst(): QueryRunner {
-    // Most requests only use the fast path, which needs none of them.
-    let members: RunnerMembers | undefined
-    return new Proxy(this.runner, {
-      // Without this trap, TypeORM's assignment of `manager` would be slow.
-      set: setMember,
-      get: (target, name) => {
-        if (name === 'isTransactionActive') return true
-        // After the end, `begin` throws the framework's own error instead of TypeORM's.
-        if (name === 'isReleased') return false
-        // The runner of some engines forgets it when it is released.
-        if (name === 'manager') return this.manager
-        members ??= this.runnerMembers()
-        return name in members ? members[name as keyof QueryRunner] : Reflect.get(target, name)
-      },
-    })
-  }
-
-  /** The methods of the query runner that differ for TypeORM. */
-  private runnerMembers(): RunnerMembers {
-    const { runner } = this
-    return {
-      query: (...args: Parameters<QueryRunner['query']>) => {
-        this.hasWritten ||= !isRead(args[0])
-        return this.work.observe(this.work.query(() => this.attempt(() => runner.query(...args))))
-      },
-      stream: (...[sql, values, onEnd, onError]: Parameters<QueryRunner['stream']>) =>
-        this.work.run(async () => {
-          const rows = await this.work.query(() => this.stream(sql, values))
-          if (onEnd) rows.on('end', () => void onEnd())
-          if (onError) rows.on('error', (error) => void onError(error))
-          return rows
-        }),
-      connect: async () => {
-        await this.begin()
-        this.isUntouched = false
-        return runner.connect()
-      },
-      startTransaction: () => this.startSavepoint(),
-      commitTransaction: () => this.releaseSavepoint(),
-      rollbackTransaction: () => this.undoSavepoint(),
-      release: () => Promise.resolve(),
-    }
-  }
-
-  private async inSavepoint<T>(statement: () => Promise<T>): Promise<T> {
-    await this.startSavepoint()
-    try {
-      const result = await this.attempt(statement)
-      await this.releaseSavepoint()
-      return result
-    } catch (error) {
-      // The error of the statement is the cause.
-      await this.undoSavepoint().catch(() => undefined)
-      throw error
-    }
+  private get engine(): Engine {
+    return engineOf(this.runner.dataSource)
   }
 
   /** Starts a savepoint. At the beginning of the transaction, the transaction itself is the savepoint. */
-  private async startSavepoint(): Promise<void> {
-    await this.begin()
-    if (this.isUntouched && this.open === 0) this.isWhole = true
-    else await this.attempt(() => this.runner.startTransaction())
-    this.open += 1
+  async startSavepoint(): Promise<void> {
+    if (!allows(this.state, 'begun')) await this.reach('begun')
+    const isWhole = this.state === 'begun' && this.savepoints.length === 0
+    if (!isWhole) await this.run(() => this.runner.startTransaction())
+    this.savepoints.push(isWhole ? 'transaction' : 'savepoint')
   }
 
-  private releaseSavepoint(): Promise<void> {
-    return this.endSavepoint(() => this.runner.commitTransaction())
+  async releaseSavepoint(): Promise<void> {
+    if (this.popSavepoint() === 'savepoint') await this.run(() => this.runner.commitTransaction())
   }
 
-  private async undoSavepoint(): Promise<void> {
-    await this.endSavepoint(
-      () => this.runner.rollbackTransaction(),
-      () => this.startOver(),
-    )
+  async undoSavepoint(): Promise<void> {
+    const undo = () => this.runner.rollbackTransaction()
+    if (this.popSavepoint() === 'savepoint') await this.run(undo)
+    else {
+      await this.send(undo)
+      // The next statement begins the transaction again.
+      this.ways.begun = undefined
+      if (this.state !== 'ended') this.state = 'connected'
+    }
     this.health.recover()
   }
 
-  /** @param endWhole ends the savepoint that is the transaction itself */
-  private async endSavepoint(end: () => Promise<void>, endWhole?: () => Promise<void>): Promise<void> {
+  private popSavepoint(): 'transaction' | 'savepoint' {
     this.rejectAfterEnd()
-    if (this.open === 0)
-      throw new Error('The framework ends the transaction of a request. Do not commit it or roll it back.')
-    this.open -= 1
-    if (!this.isWhole || this.open > 0) return this.attempt(end)
-    this.isWhole = false
-    await endWhole?.()
-  }
-
-  /** Undoes all of the transaction. The next statement begins it again. */
-  private async startOver(): Promise<void> {
-    await this.send(() => this.runner.rollbackTransaction())
-    this.beginning = undefined
-    this.hasBegun = false
-    this.isUntouched = true
-  }
-}
-
-/** Whether a promise settles in time. Throws its error. */
-async function settlesWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<false>((resolve) => (timer = setTimeout(resolve, milliseconds, false)))
-  try {
-    return await Promise.race([promise.then(() => true), timeout])
-  } finally {
-    clearTimeout(timer)
+    const innermost = this.savepoints.pop()
+    if (innermost) return innermost
+    throw new Error('The framework ends the transaction of a request. Do not commit it or roll it back.')
   }
 }
 
@@ -559,12 +435,6 @@ async function settlesWithin(promise: Promise<unknown>, milliseconds: number): P
 function isRead(sql: string): boolean {
   if (!/^\s*(SELECT|WITH|VALUES|SHOW|SET|EXPLAIN|PRAGMA)\b/i.test(sql)) return false
   return !/^\s*WITH\b/i.test(sql) || !/\b(INSERT|UPDATE|DELETE|MERGE)\b/i.test(sql)
-}
-
-type RunnerMembers = Partial<Record<keyof QueryRunner, unknown>>
-
-function setMember(target: QueryRunner, name: string | symbol, value: unknown): boolean {
-  return Reflect.set(target, name, value)
 }
 
 /**

@@ -2,7 +2,12 @@ import { PerRequest } from '../../common/per-request.js'
 import { calledBy } from '../engines/own-waits.js'
 import type { LazyTransaction } from './lazy-transaction.js'
 
+type Check = () => unknown
+type Snapshot = () => () => void
+
 const transactions = new PerRequest<LazyTransaction>()
+const checksOf = new PerRequest<Check[]>()
+const snapshotsOf = new PerRequest<Snapshot[]>()
 
 /** Adds a transaction to a request: `ctx.tx` and `ctx.afterCommit`. */
 export function beginTransaction(ctx: object, transaction: LazyTransaction): void {
@@ -42,4 +47,39 @@ export function hasTransaction(ctx: object): boolean {
  */
 export function outsideTransaction<T>(ctx: object, name: string, work: () => T): T {
   return calledBy(name, transactionOf(ctx), work)
+}
+
+/** Registers a check that runs after the handler, before the commit. If it throws, the transaction is rolled back. */
+export function beforeCommit(ctx: object, check: Check): void {
+  add(checksOf, ctx, check)
+}
+
+/** Runs the checks that `beforeCommit` has registered for a request. */
+export async function checkBeforeCommit(ctx: object): Promise<void> {
+  for (const check of checksOf.get(ctx) ?? []) await check()
+}
+
+/** Registers a function that takes a snapshot before a request's handler runs. The snapshot is restored before each retry. */
+export function restoreOnRetry(ctx: object, takeSnapshot: Snapshot): void {
+  add(snapshotsOf, ctx, takeSnapshot)
+}
+
+/**
+ * Takes the snapshots that are registered for a request.
+ *
+ * @returns a function that restores them, and forgets the checks that were registered in the meantime
+ */
+export function snapshotForRetry(ctx: object): () => void {
+  const restores = (snapshotsOf.get(ctx) ?? []).map((takeSnapshot) => takeSnapshot())
+  const checks = checksOf.get(ctx)?.slice()
+  return () => {
+    for (const restore of restores) restore()
+    checksOf.set(ctx, checks?.slice() ?? [])
+  }
+}
+
+function add<T>(lists: PerRequest<T[]>, ctx: object, item: T): void {
+  const list = lists.get(ctx)
+  if (list) list.push(item)
+  else lists.set(ctx, [item])
 }

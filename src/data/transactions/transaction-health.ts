@@ -12,6 +12,7 @@ import { explainDatabaseError } from '../database-errors.js'
 import type { Engine } from '../engines/engine.js'
 import { problemOf, wasNotSent } from '../engines/problems.js'
 import { engineOf } from '../engines/engines.js'
+import type { TransactionPlace } from './transaction-place.js'
 
 /**
  * Whether a transaction can still be committed. A handler may catch an error of the database after which the engine cannot
@@ -23,35 +24,53 @@ export class TransactionHealth {
   end: unknown
   /** The error of the last statement that failed. */
   failure: unknown
-  private isLost = false
-
-  constructor(private readonly runner: QueryRunner) {}
-
   /** Whether the connection was lost during the transaction. */
-  get isConnectionLost(): boolean {
-    return this.isLost
-  }
+  isConnectionLost = false
+  /** Whether the framework has made the transaction read-only. */
+  isReadOnly = false
+
+  constructor(
+    private readonly runner: QueryRunner,
+    private readonly place: TransactionPlace | undefined,
+  ) {}
 
   /** Records the error of a statement, and returns the error to throw. */
-  note<E>(error: E, isReadOnly = false): E | Error {
+  note<E>(error: E): E | Error {
+    this.place?.note(error)
     const problem = error instanceof QueryFailedError ? problemOf(error) : undefined
     // The database reports the same error if the server itself is read-only, which is a failure of the database.
-    if (problem === 'readonly' && isReadOnly)
+    if (problem === 'readonly' && this.isReadOnly)
       return (this.failure = new ReadOnlyTransaction({ cause: error }))
     if (problem === 'aborted') return this.abortion()
     // When a PostgreSQL connection breaks, TypeORM releases the query runner, and then throws when it is used.
     const isGone = problem === 'lost' || (this.runner.isReleased && !(error instanceof QueryFailedError))
     const thrown = isGone && !problem ? lost(error) : error
     this.failure = thrown
-    this.isLost ||= isGone
+    this.isConnectionLost ||= isGone
     if (isGone || (problem === 'conflict' && this.engine.conflictRollsBack)) this.end ??= thrown
     return thrown
+  }
+
+  /** Records the error of the beginning. An error of neither the database nor the framework comes from the connection. */
+  noteBegin(error: unknown): unknown {
+    this.place?.note(error)
+    const isExplained = error instanceof QueryFailedError || error instanceof HttpError
+    return isExplained ? error : new ServiceUnavailable('The database does not respond.', 5, { cause: error })
+  }
+
+  /** Records the error of a stream of rows. */
+  noteRow(thrown: unknown, sql: string, values: unknown[]): Error {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+    const isExplained = error instanceof QueryFailedError || error instanceof HttpError
+    return this.note(isExplained ? error : new QueryFailedError(sql, values, error))
   }
 
   /** Records the error of a commit, and returns the error to throw. */
   noteCommit(error: unknown): unknown {
     const isLost = error instanceof QueryFailedError && problemOf(error) === 'lost'
-    return isLost && !wasNotSent(error) ? new OutcomeUnknown({ cause: error }) : this.note(error)
+    if (!isLost || wasNotSent(error)) return this.note(error)
+    this.place?.note(error)
+    return (this.failure = new OutcomeUnknown({ cause: error }))
   }
 
   /** Forgets a failure that was rolled back with its savepoint. */
@@ -89,12 +108,6 @@ export class TransactionHealth {
       ? explained
       : new TransactionAborted({ cause: this.failure })
   }
-}
-
-/** Explains why a transaction could not begin. An error of neither the database nor the framework comes from the connection. */
-export function explainBegin(error: unknown): unknown {
-  const isExplained = error instanceof QueryFailedError || error instanceof HttpError
-  return isExplained ? error : new ServiceUnavailable('The database does not respond.', 5, { cause: error })
 }
 
 function lost(cause: unknown): ServiceUnavailable {

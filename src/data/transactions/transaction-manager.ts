@@ -1,23 +1,16 @@
 import { EntityManager, QueryBuilder, Repository } from 'typeorm'
 import type { DataSource, QueryRunner } from 'typeorm'
 import { memoizeByObject } from '../../common/memoize.js'
+import type { LazyTransaction } from './lazy-transaction.js'
 import { RunningWork } from './running-work.js'
-
-/** The transaction that a manager belongs to. */
-interface Owner {
-  readonly work: RunningWork
-  read(sql: string, values: unknown[]): Promise<unknown>
-  write(sql: string, values: unknown[]): Promise<unknown>
-}
 
 /** The EntityManager of a request, whose methods are part of the work of the request's transaction. */
 export class TransactionManager extends EntityManager {
   constructor(
     dataSource: DataSource,
-    queryRunner: QueryRunner,
-    private readonly owner: Owner,
+    private readonly owner: LazyTransaction,
   ) {
-    super(dataSource, queryRunner)
+    super(dataSource, runnerOf(owner))
   }
 
   get work(): RunningWork {
@@ -52,84 +45,26 @@ export function inSavepoint<T>(
 /** The work of transactions that do not belong to a request. */
 const workOf = memoizeByObject((_runner: QueryRunner) => new RunningWork())
 
-/** The methods of an EntityManager that query the database. */
-const QUERY_METHODS = [
-  'query',
-  'sql',
-  'save',
-  'remove',
-  'softRemove',
-  'recover',
-  'insert',
-  'upsert',
-  'update',
-  'updateAll',
-  'delete',
-  'deleteAll',
-  'softDelete',
-  'restore',
-  'clear',
-  'increment',
-  'decrement',
-  'preload',
-  'exists',
-  'existsBy',
-  'count',
-  'countBy',
-  'sum',
-  'average',
-  'minimum',
-  'maximum',
-  'find',
-  'findBy',
-  'findAndCount',
-  'findAndCountBy',
-  'findOne',
-  'findOneBy',
-  'findOneOrFail',
-  'findOneByOrFail',
-] as const
-
 type Method = (this: TransactionManager, ...args: unknown[]) => unknown
 
-function replace(name: keyof EntityManager, by: (method: Method) => Method): void {
+for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(EntityManager.prototype))) {
+  if (name === 'constructor' || typeof value !== 'function') continue
   // Each method has its own type. The replacement passes all arguments on.
-  const method = Reflect.get(EntityManager.prototype, name) as Method
-  Object.defineProperty(TransactionManager.prototype, name, { value: by(method) })
+  const method = value as Method
+  const replacement: Method =
+    name === 'transaction'
+      ? function (...args) {
+          return this.work.run(() => this.work.nest(async () => method.apply(this, args)))
+        }
+      : function (...args) {
+          return observe(this.work, method.apply(this, args))
+        }
+  Object.defineProperty(TransactionManager.prototype, name, { value: replacement })
 }
 
-for (const name of QUERY_METHODS) {
-  replace(
-    name,
-    (method) =>
-      function (...args) {
-        return this.work.run(async () => method.apply(this, args))
-      },
-  )
-}
-
-replace(
-  'transaction',
-  (method) =>
-    function (...args) {
-      return this.work.run(() => this.work.nest(async () => method.apply(this, args)))
-    },
-)
-
-/** The methods of an EntityManager whose results query the database. */
-for (const name of ['createQueryBuilder', 'getRepository', 'getTreeRepository', 'withRepository'] as const) {
-  replace(
-    name,
-    (method) =>
-      function (...args) {
-        return observed(this.work, method.apply(this, args))
-      },
-  )
-}
-
-/** Lets the work of a transaction own the promises of a repository or a query builder. */
-function observed(work: RunningWork, result: unknown): unknown {
-  if (result instanceof Promise) return work.observe(result)
+/** Lets the promises of an object of TypeORM be part of a transaction's work. */
+function observe(work: RunningWork, result: unknown): unknown {
+  if (result instanceof Promise) return work.run(() => result)
   if (!(result instanceof QueryBuilder) && !(result instanceof Repository)) return result
   const proxy: object = new Proxy(result, {
     get(target, name) {
@@ -137,9 +72,53 @@ function observed(work: RunningWork, result: unknown): unknown {
       if (typeof member !== 'function' || name === 'constructor') return member
       return (...args: unknown[]) => {
         const returned: unknown = Reflect.apply(member, target, args)
-        return returned === target ? proxy : observed(work, returned)
+        return returned === target ? proxy : observe(work, returned)
       }
     },
   })
   return proxy
+}
+
+type RunnerMembers = Partial<Record<keyof QueryRunner, (transaction: LazyTransaction) => unknown>>
+
+/**
+ * The query runner as TypeORM sees it: a transaction that is always active, so that `save` does not begin and commit one of its
+ * own, and in which `transaction()` is a savepoint.
+ */
+const members: RunnerMembers = {
+  isTransactionActive: () => true,
+  // After the end, the transaction throws the framework's own error instead of TypeORM's.
+  isReleased: () => false,
+  // The runner of some engines forgets it when it is released.
+  manager: ({ manager }) => manager,
+  query: (transaction) => transaction.query.bind(transaction),
+  stream:
+    (transaction) =>
+    (...[sql, values, onEnd, onError]: Parameters<QueryRunner['stream']>) =>
+      transaction.work.run(async () => {
+        const rows = await transaction.stream(sql, values)
+        if (onEnd) rows.on('end', () => void onEnd())
+        if (onError) rows.on('error', (error) => void onError(error))
+        return rows
+      }),
+  connect: (transaction) => () => transaction.connect(),
+  startTransaction: (transaction) => () => transaction.startSavepoint(),
+  commitTransaction: (transaction) => () => transaction.releaseSavepoint(),
+  rollbackTransaction: (transaction) => () => transaction.undoSavepoint(),
+  release: () => () => Promise.resolve(),
+}
+
+function runnerOf(transaction: LazyTransaction): QueryRunner {
+  return new Proxy(transaction.runner, {
+    // Without this trap, TypeORM's assignment of `manager` would be slow.
+    set: setMember,
+    get: (target, name) => {
+      const member = Object.hasOwn(members, name) ? members[name as keyof QueryRunner] : undefined
+      return member ? member(transaction) : Reflect.get(target, name)
+    },
+  })
+}
+
+function setMember(target: QueryRunner, name: string | symbol, value: unknown): boolean {
+  return Reflect.set(target, name, value)
 }

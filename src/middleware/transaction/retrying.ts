@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../../context.js'
-import { snapshotChecks } from '../../data/transactions/before-commit.js'
-import { snapshotForRetry } from '../../data/transactions/retry-snapshots.js'
-import { ReplicaFailed } from '../../data/transactions/transaction-place.js'
+import { snapshotForRetry } from '../../data/transactions/request-transaction.js'
 import { TransactionConflict } from '../../errors.js'
+import { ReplicaFailed } from './request-place.js'
 import { snapshotResponse } from './response-snapshot.js'
 import { isRepeatable } from '../idempotency/request-key.js'
 
@@ -52,7 +51,7 @@ export async function retrying(
   const start = now()
   let longest = 0
   let needsPrimary = false
-  const restores = [snapshotResponse(ctx), snapshotForRetry(ctx), snapshotChecks(ctx)]
+  const restores = [snapshotResponse(ctx), snapshotForRetry(ctx)]
   for (let count = 0; ; count += 1) {
     const began = now()
     try {

@@ -6,14 +6,12 @@ import type { Context, Middleware } from '../../context.js'
 import type { Database } from '../../data/database.js'
 import { declaredLists, logListWarnings } from '../../data/lists/list-warnings.js'
 import type { ListRoute } from '../../data/lists/request.js'
-import { checkBeforeCommit } from '../../data/transactions/before-commit.js'
 import { explainDatabaseError } from '../../data/database-errors.js'
 import { engineOf } from '../../data/engines/engines.js'
 import { watchWaits } from '../../data/engines/own-waits.js'
 import { explainMissingTable, pendingMigrations } from '../../data/migrations/pending.js'
 import { LazyTransaction } from '../../data/transactions/lazy-transaction.js'
-import { beginTransaction } from '../../data/transactions/request-transaction.js'
-import type { TransactionPlace } from '../../data/transactions/transaction-place.js'
+import { beginTransaction, checkBeforeCommit } from '../../data/transactions/request-transaction.js'
 import { TransactionWatch } from '../../data/transactions/transaction-watch.js'
 import { rejectUncompared } from '../../http/preconditions.js'
 import { channels } from '../../common/channels.js'
@@ -21,7 +19,7 @@ import { environmentOf } from '../../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
 import { SAFE_METHODS } from '../../common/methods.js'
 import { isRepeatable } from '../idempotency/request-key.js'
-import type { Places } from './places.js'
+import { RequestPlace } from './request-place.js'
 import { maxDuration, retrying, type Attempt, type RetryingOptions } from './retrying.js'
 
 /** How clients other than browsers return the position of their last write. */
@@ -70,10 +68,11 @@ export function transaction(database: Database, options: TransactionOptions = {}
   let pending: string[] = []
   /** The number of responses that stream rows. */
   let streams = 0
-  let places: Places | undefined
+  /** Creates the place of a request, on a database with several servers. */
+  let placeOf: ((ctx: Context, hasReplicaFailed: boolean) => RequestPlace) | undefined
 
   function transaction(ctx: Context, next: Next): Promise<void> {
-    const run = () => retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt), places !== undefined)
+    const run = () => retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt), placeOf !== undefined)
     return pending.length > 0 ? rejectPending().then(run) : run()
   }
 
@@ -84,7 +83,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
 
   /** Runs the middleware below and the handler in a transaction. */
   async function runOnce(ctx: Context, next: Next, attempt: Attempt): Promise<void> {
-    const place = places?.of(ctx, attempt.needsPrimary)
+    const place = placeOf?.(ctx, attempt.needsPrimary)
     const lazy = lazyTransaction(ctx, database, options, attempt, place)
     beginTransaction(ctx, lazy)
     try {
@@ -145,7 +144,10 @@ export function transaction(database: Database, options: TransactionOptions = {}
       if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
       else if (env !== 'test') await warnOfPending(database, logger)
       const servers = await database.watch((change) => logger.info(change))
-      if (servers) places = new (await import('./places.js')).Places(servers, database.replication.maxLag)
+      if (!servers) return
+      const { Positions } = await import('./positions.js')
+      const positions = new Positions(Math.max(60_000, 4 * database.replication.maxLag))
+      placeOf = (ctx, hasReplicaFailed) => new RequestPlace(servers, positions, ctx, hasReplicaFailed)
     },
     checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
       const lists = declaredLists(database, routes)
@@ -166,7 +168,7 @@ function lazyTransaction(
     idleLimit = environmentOf(ctx) === 'development' ? 100 : Infinity,
   }: TransactionOptions,
   { count, waited }: Attempt,
-  place: TransactionPlace | undefined,
+  place: RequestPlace | undefined,
 ): LazyTransaction {
   // `slave` is TypeORM's name for a connection that reads. On SQLite a transaction that has read cannot always write, so a
   // retry uses `master`, which waits for the write lock before it reads.

@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Milliseconds that each wait may take, and by which the waits may grow before the database is given a shorter limit. */
+const step = 1000
+
+/** The time that a transaction spends in waiting for its connection and for statements. All attempts of a request share it. */
+export class WaitLimit {
+  private shortensAt = step
+
+  /**
+   * @param waited the milliseconds that earlier attempts took
+   * @param max the milliseconds that all of them may take
+   */
+  constructor(
+    private waited = 0,
+    private readonly max = Infinity,
+  ) {}
+
+  /** Whether the limits of the database have become too long. */
+  get isShort(): boolean {
+    return this.waited >= this.shortensAt && this.max < Infinity
+  }
+
+  /** Counts a wait that ends now. */
+  add(from: number): void {
+    this.waited += performance.now() - from
+  }
+
+  /** Returns the limit in milliseconds that the database is given now. */
+  shorten(): number {
+    this.shortensAt = this.waited + step
+    return this.rest
+  }
+
+  /** Whether work ends within the rest of the time. Throws its error. */
+  allows(work: Promise<unknown>): Promise<boolean> {
+    return Promise.race([work.then(() => true), delay(this.rest, false, { ref: false })])
+  }
+
+  private get rest(): number {
+    return Math.max(step, Math.ceil(this.max - this.waited))
+  }
+}

@@ -1,0 +1,103 @@
+import { QueryFailedError, type QueryRunner } from 'typeorm'
+import type { Context } from '../../context.js'
+import { SAFE_METHODS } from '../../common/methods.js'
+import type { Problem } from '../../data/engines/engine.js'
+import { problemOf } from '../../data/engines/problems.js'
+import { unknownPosition, type Place, type Servers } from '../../data/engines/servers.js'
+import type { BeginOptions } from '../../data/transactions/lazy-transaction.js'
+import type { TransactionPlace } from '../../data/transactions/transaction-place.js'
+import { ClientClosedRequest } from '../../errors.js'
+import { addLogFields } from '../../logging/request-logger.js'
+import { visitorOf } from '../../sessions/visitor.js'
+import type { Positions } from './positions.js'
+
+/** The problems of a statement on a replica that it may not have on the primary. */
+const problemsOfReplicas: readonly Problem[] = ['lost', 'down', 'conflict', 'busy', 'readonly', 'missing']
+
+/** The routes that have written in a request that should only read. */
+const writingRoutes = new WeakSet<object>()
+
+/** Decides where a request reads, on a database with several servers. */
+export class RequestPlace implements TransactionPlace {
+  private hasFailed = false
+  private choosing: Promise<void> | undefined
+  private place: Place | undefined
+  /** Whether the transaction only reads. */
+  private isReading = false
+  /** Whether the client needs the position of what it reads on the primary, so that its next read is not older. */
+  private isAhead = false
+  /** The route; a context of plain Koa has none. */
+  private readonly route: object | undefined
+
+  /** @param hasReplicaFailed whether the request runs again because its replica has failed */
+  constructor(
+    private readonly servers: Servers,
+    private readonly positions: Positions,
+    private readonly ctx: Context,
+    private readonly hasReplicaFailed: boolean,
+  ) {
+    this.route = (ctx as Partial<Context>).route
+  }
+
+  get isReplica(): boolean {
+    return this.place?.isReplica ?? false
+  }
+
+  choose(runner: QueryRunner, options: BeginOptions): Promise<void> | undefined {
+    return this.place ? undefined : (this.choosing ??= this.chooseOnce(runner, options))
+  }
+
+  async commit(runner: QueryRunner, hasWritten: boolean): Promise<void> {
+    if (this.isReplica || (this.isReading && !hasWritten && !this.isAhead)) return runner.commitTransaction()
+    const position = await this.servers.commit(runner)
+    if (position !== undefined) this.sendPosition(position)
+  }
+
+  async end(runner: QueryRunner): Promise<void> {
+    if (this.isAhead) this.sendPosition(await this.servers.position(runner))
+  }
+
+  /** The response may show what the request has read. */
+  fail(): void {
+    if (this.isAhead) this.sendPosition(unknownPosition)
+  }
+
+  note(error: unknown): void {
+    if (!this.isReplica || error instanceof ClientClosedRequest) return
+    const problem = error instanceof QueryFailedError ? problemOf(error) : 'lost'
+    if (!problem || !problemsOfReplicas.includes(problem)) return
+    this.hasFailed = true
+    if (problem === 'readonly' && this.route) writingRoutes.add(this.route)
+  }
+
+  /** @throws ReplicaFailed when a statement has failed because it ran on a replica, even if the handler has caught the error */
+  rejectFailure(cause?: unknown): void {
+    if (this.hasFailed) throw new ReplicaFailed('The replica has failed.', { cause })
+  }
+
+  private chooseOnce(runner: QueryRunner, options: BeginOptions): Promise<void> | undefined {
+    const { servers, ctx, route } = this
+    const { isolation, readOnly, replica } = options
+    const { position, hasPosition } = this.positions.read(ctx)
+    this.isReading = SAFE_METHODS.includes(ctx.method) || readOnly === true
+    const needsPrimary = this.hasReplicaFailed || (route !== undefined && writingRoutes.has(route))
+    // Its client may have written just now.
+    const isRecent = ctx.req.headers.authorization !== undefined && position === undefined && replica !== true
+    const isExcluded = replica === false || isolation === 'SERIALIZABLE' || needsPrimary
+    const allowsReplica = this.isReading && !isRecent && !isExcluded
+    const use = (place: Place): void => {
+      this.place = place
+      this.isAhead = !place.isReplica && !place.waits && (hasPosition || place.isAhead || needsPrimary)
+      addLogFields(ctx, { database: place.name })
+    }
+    const place = servers.choose(runner, { visitor: () => visitorOf(ctx), position, allowsReplica })
+    return place instanceof Promise ? place.then(use) : (use(place), undefined)
+  }
+
+  private sendPosition(position: bigint): void {
+    if (!this.ctx.headerSent) this.positions.write(this.ctx, position)
+  }
+}
+
+/** The request has to run again on the primary. */
+export class ReplicaFailed extends Error {}
