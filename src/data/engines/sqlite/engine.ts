@@ -1,7 +1,6 @@
 import { kindOf, type AttributeKind } from '../../attributes/attributes.js'
 import { sqlitePath } from '../database-url.js'
 import type { Engine, EngineErrors, Reference } from '../engine.js'
-import { parseDatetime } from './datetime.js'
 import { PooledSqliteDriver } from './pooled-driver.js'
 import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
 
@@ -121,6 +120,16 @@ export const sqlite: Engine = {
 
 /** The kinds whose values TypeORM's driver leaves unchanged. */
 const UNCHANGED: readonly AttributeKind[] = ['string', 'text', 'uuid', 'int']
+
+/** A datetime as SQLite stores it, in UTC. */
+const DATETIME = /^(\d{4}-\d\d-\d\d) (\d\d:\d\d:\d\d\.\d{3})$/
+
+/** Undefined for any other format. */
+function parseDatetime(value: unknown): Date | undefined {
+  const [, day, time] = (typeof value === 'string' && DATETIME.exec(value)) || []
+  const date = day ? new Date(`${day}T${time}Z`) : undefined
+  return date && Number.isNaN(date.getTime()) ? undefined : date
+}
 
 /** The indexes of a table, without partial ones, and its primary key. */
 const INDEXES = `
