@@ -1,14 +1,15 @@
 import { expect } from 'chai'
-import { pingBy, type PingConnection } from '../../../src/data/engines/ping.js'
+import { pingBy } from '../../../src/data/engines/connections.js'
 import { failure } from '../../support/failure.js'
+
+type PingConnection = Awaited<ReturnType<Parameters<typeof pingBy>[0]>>
 
 /** A connection, and the calls that it has received. */
 function connection(query: () => unknown): { calls: string[]; connect: () => Promise<PingConnection> } {
   const calls: string[] = []
   const one: PingConnection = {
     query: (sql) => [calls.push(sql), query()][1],
-    release: () => void calls.push('release'),
-    destroy: () => void calls.push('destroy'),
+    release: (error) => void calls.push(error ? 'destroy' : 'release'),
   }
   return { calls, connect: () => Promise.resolve(one) }
 }

@@ -1,8 +1,8 @@
 import { ServiceUnavailable } from '../../errors.js'
 import type { ConnectionLimits } from './engine.js'
 import { rejectOwnWait } from './own-waits.js'
-import { Semaphore, type Release } from './semaphore.js'
-import { serverPatience } from './server-watch.js'
+import { Semaphore } from './semaphore.js'
+import { serverPatience, type WatchedConnection } from './server-watch.js'
 
 /** A connection without a response counts as lost this many milliseconds after `statementTimeout`. */
 export const socketTimeoutMargin = 5000
@@ -38,24 +38,99 @@ export function connectionSemaphore({ size, acquireTimeout }: ConnectionLimits):
   return new Semaphore(size, acquireTimeout, message)
 }
 
+/** A connection that the pool of a driver has given. */
+export interface PooledConnection<Connection> {
+  readonly connection: Connection
+  readonly watched: WatchedConnection | undefined
+  query(sql: string): unknown
+  /** Returns it to the pool, or closes it because of an error, even while a query runs. */
+  release(error?: unknown): void
+}
+
+/** Gives connections of a driver to requests, within the limits. */
+export interface ConnectionLimiter<Connection> {
+  /**
+   * Acquires a connection as soon as it may be used.
+   *
+   * @throws WaitsForItself when the only connection belongs to the transaction of the same request; ServiceUnavailable for every
+   *   error of the driver
+   */
+  acquire(): Promise<PooledConnection<Connection>>
+  readonly ping: Ping
+}
+
 /**
- * Returns a function that opens or acquires a connection as soon as it may be used, and a release for its permit. It throws
- * WaitsForItself when the only connection belongs to the transaction of the same request, and ServiceUnavailable for every
- * error of the driver.
+ * @param take takes a connection of the pool
+ * @param statement the query of a ping
  */
-export function limiterOf(
+export function limiterOf<Connection>(
   limits: ConnectionLimits,
-): <T>(connect: () => Promise<T>) => Promise<[connection: T, release: Release]> {
+  take: () => Promise<PooledConnection<Connection>>,
+  statement?: string,
+): ConnectionLimiter<Connection> {
   const semaphore = connectionSemaphore(limits)
-  return async function permitted(connect) {
+
+  async function takeUsable(): Promise<PooledConnection<Connection>> {
+    for (;;) {
+      const taken = await take()
+      if (!taken.watched?.isOver) return taken
+      taken.watched.close()
+      taken.release(new Error('The connection is over.'))
+    }
+  }
+
+  async function acquire(): Promise<PooledConnection<Connection>> {
     if (limits.size === 1)
       rejectOwnWait((runner) => !runner.isReleased && Reflect.get(runner, 'databaseConnection'))
-    const release = await semaphore.acquire()
+    const leave = await semaphore.acquire()
     try {
-      return [await whileSilent(limits.acquireTimeout, connect), release]
+      const taken = await whileSilent(limits.acquireTimeout, takeUsable)
+      const release = (error?: unknown): void => {
+        const { watched } = taken
+        if (watched) watched.isReadOnly = false
+        taken.release(error ?? (watched?.isOver ? new Error('The connection is over.') : undefined))
+        leave()
+      }
+      return { ...taken, release }
     } catch (error) {
-      release()
+      leave()
       throw new ServiceUnavailable('The database does not respond.', 5, { cause: error })
     }
+  }
+
+  return { acquire, ping: pingBy(takeUsable, statement) }
+}
+
+/** Sends a statement to a database (that of a ping), and rejects if there is no response before the signal. */
+export type Ping = (signal: AbortSignal, sql?: string) => Promise<void>
+
+/**
+ * Returns a ping that uses its own connection, so that it never waits for a request.
+ *
+ * @param take takes a connection that requests do not use
+ * @param statement the query of a ping
+ */
+export function pingBy(
+  take: () => Promise<Pick<PooledConnection<unknown>, 'query' | 'release'>>,
+  statement = 'SELECT 1',
+): Ping {
+  return async (signal, sql = statement) => {
+    signal.throwIfAborted()
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason as Error), { once: true })
+    })
+    async function query(): Promise<void> {
+      const connection = await take()
+      try {
+        signal.throwIfAborted()
+        await Promise.race([connection.query(sql), aborted])
+        connection.release()
+      } catch (error) {
+        // The state of the connection is unknown.
+        connection.release(error)
+        throw error
+      }
+    }
+    await Promise.race([query(), aborted])
   }
 }

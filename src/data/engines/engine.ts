@@ -4,7 +4,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { AttributeKind } from '../attributes/attributes.js'
 import type { ColumnDetails } from '../attributes/columns.js'
 import type { ConnectionProblem } from './connection-errors.js'
-import type { Ping } from './ping.js'
+import type { Ping } from './connections.js'
 import type { Replication, Servers } from './servers.js'
 
 /** The problems that an error of a database can report, the same for every engine. */

@@ -1,11 +1,9 @@
-import type { Readable } from 'node:stream'
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import type { ColumnDetails } from '../attributes/columns.js'
-import { connectTimeout, limiterOf, pingConnections } from './connections.js'
+import { connectTimeout, limiterOf, pingConnections, type Ping } from './connections.js'
 import { addressOf } from './database-url.js'
 import { encryptionOf } from './encryption.js'
-import { AFTER_OTHERS, Galera } from './galera.js'
 import type { ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
 import {
   clusters,
@@ -14,22 +12,12 @@ import {
   isMariadb,
   lockTimeouts,
   SERVER,
-  watched,
+  type Connection,
 } from './mysql-driver.js'
-import { pingBy, type Ping } from './ping.js'
-import { ServerWatch } from './server-watch.js'
+import type { Servers } from './servers.js'
+import { noteReadOnly, ServerWatch, watchedConnections } from './server-watch.js'
 
 type Driver = DataSource['driver']
-
-/** The members of a `mysql2` connection that this file uses. */
-interface Connection {
-  query(sql: unknown, ...others: unknown[]): { stream(options: object): Readable }
-  on(event: 'error', listener: (error: Error) => unknown): unknown
-  off(event: 'error', listener: (error: Error) => unknown): unknown
-  promise(): { query(sql: string): Promise<unknown> }
-  release(): void
-  destroy(): void
-}
 
 /** MariaDB checks a JSON column by a constraint named `posts.notes`. */
 const CHECK = /^CONSTRAINT `[^`.]+\.([^`]+)` failed/
@@ -108,6 +96,9 @@ const COLLATIONS = { mariadb: 'utf8mb4_nopad_bin', mysql: 'utf8mb4_0900_bin' }
 /** The lock belongs to the whole server, so its name contains that of the database. */
 const LOCK_NAME = "CONCAT('migrations-', SHA1(DATABASE()))"
 
+/** The beginning of a statement that waits until its node has everything that the others have committed before. */
+const AFTER_OTHERS = 'SET STATEMENT wsrep_sync_wait = 1 FOR '
+
 /** MariaDB and MySQL, by the driver `mysql2`. */
 export const mariadb: Engine = {
   name: 'mariadb',
@@ -150,7 +141,7 @@ export const mariadb: Engine = {
     return limitConnections(driver, limits)
   },
 
-  servers: async (dataSource) => (clusters.has(dataSource) ? new Galera() : undefined),
+  servers: async (dataSource) => (clusters.has(dataSource) ? galera : undefined),
 
   async beginReadOnly(runner, isolation) {
     try {
@@ -160,8 +151,7 @@ export const mariadb: Engine = {
       if (Reflect.get(Object(error), 'code') !== 'ER_CANT_CHANGE_TX_CHARACTERISTICS') throw error
     }
     await runner.startTransaction(isolation)
-    const known = watched.get(await runner.connect())
-    if (known) known.isReadOnly = true
+    noteReadOnly(await runner.connect())
   },
 
   async limitLocks(runner, milliseconds) {
@@ -276,6 +266,24 @@ export const mariadb: Engine = {
   migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
 }
 
+/**
+ * The nodes of a Galera cluster, of which each connection leads to one. A position is only a time: a request with one waits on its
+ * node for the others.
+ */
+const galera: Servers = {
+  hasReplica: false,
+  async choose(runner, { position }) {
+    if (position !== undefined) await runner.query(`${AFTER_OTHERS}SELECT 1`)
+    return { name: 'primary', isReplica: false, isAhead: false, waits: true }
+  },
+  async commit(runner) {
+    await runner.commitTransaction()
+    return BigInt(Date.now())
+  },
+  position: async () => BigInt(Date.now()),
+  stop: async () => {},
+}
+
 /** Escapes the characters of a pattern of LIKE. The escape character does not depend on the mode of the server. */
 function escapeLike(text: string): string {
   return text.replaceAll(/[!%_]/g, '!$&')
@@ -302,42 +310,31 @@ function refusesWrites(error: unknown): boolean {
 }
 
 function limitConnections(driver: MysqlDriver, limits: ConnectionLimits): Ping {
-  const permitted = limiterOf(limits)
   const connect: () => Promise<Connection> = driver.obtainMasterConnection.bind(driver)
-
-  /** Acquires a connection that is not over. */
-  async function obtain(): Promise<Connection> {
-    for (;;) {
+  const { acquire, ping } = limiterOf(
+    limits,
+    async () => {
       const connection = await connect()
-      if (!watched.get(connection)?.isOver) return connection
-      connection.destroy()
-    }
-  }
+      const release = (error?: unknown): void => (error ? connection.destroy() : connection.release())
+      const query = (sql: string): unknown => connection.promise().query(sql)
+      return { connection, watched: watchedConnections.get(connection), query, release }
+    },
+    PING,
+  )
 
   driver.obtainMasterConnection = async () => {
-    const [connection, leavePool] = await permitted(obtain)
+    const { connection, release: leave } = await acquire()
     const { release } = connection
     connection.release = () => {
       // Not a bound function, which would be bound again at each use, and take longer each time.
       connection.release = release
-      const known = watched.get(connection)
-      if (known) known.isReadOnly = false
       // A connection runs its queries in the order in which they are sent, so this one comes before its next use.
       if (impatient.delete(connection)) connection.query(`SET ${lockTimeouts(limits.acquireTimeout)}`, ignore)
-      if (known?.isOver) connection.destroy()
-      else connection.release()
-      leavePool()
+      leave()
     }
     return connection
   }
-  return pingBy(async () => {
-    const connection = await obtain()
-    return {
-      query: (sql) => connection.promise().query(sql),
-      release: () => connection.release(),
-      destroy: () => connection.destroy(),
-    }
-  }, PING)
+  return ping
 }
 
 /** Without this, dropping a database would wait up to a day for the transactions of others. */

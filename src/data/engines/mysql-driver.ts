@@ -1,13 +1,19 @@
 import type { Socket } from 'node:net'
+import type { Readable } from 'node:stream'
 import { socketTimeoutMargin } from './connections.js'
 import type { ConnectionLimits } from './engine.js'
-import type { ServerWatch, WatchedConnection } from './server-watch.js'
+import { watchedConnections, type ServerWatch, type WatchedConnection } from './server-watch.js'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import { MysqlQueryRunner } from 'typeorm/driver/mysql/MysqlQueryRunner.js'
 
-/** The members of a `mysql2` connection that this file uses. */
-interface Connection {
-  query(sql: unknown, ...others: unknown[]): unknown
+/** The members of a `mysql2` connection that the framework uses. */
+export interface Connection {
+  query(sql: unknown, ...others: unknown[]): { stream(options: object): Readable }
+  on(event: 'error', listener: (error: Error) => unknown): unknown
+  off(event: 'error', listener: (error: Error) => unknown): unknown
+  promise(): { query(sql: string): Promise<unknown> }
+  release(): void
+  destroy(): void
   stream: Socket
 }
 
@@ -26,9 +32,6 @@ const SESSION =
 
 /** The query of a server's address. `isNode` is true on a node of a Galera cluster. */
 export const SERVER = "SELECT CONCAT(@@hostname, ':', @@port) AS server /*M!100100 , @@wsrep_on AS isNode */"
-
-/** The connections of all databases. */
-export const watched = new WeakMap<object, WatchedConnection>()
 
 /** The databases whose servers are the nodes of a Galera cluster. */
 export const clusters = new WeakSet<object>()
@@ -66,7 +69,7 @@ function configureConnections(driver: MysqlDriver, limits: ConnectionLimits, wat
       pool.on('connection', (connection) => {
         // A connection runs its queries in the order in which they are sent, so this one comes first.
         const it = watch.add(connection.stream)
-        watched.set(connection, it)
+        watchedConnections.set(connection, it)
         observe(connection, it, limits)
         connection.query(SESSION + timeouts(limits), ignore)
         connection.query(

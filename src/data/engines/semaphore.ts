@@ -5,23 +5,19 @@ export type Release = () => void
 
 /** Limits how many permits are held at a time. Other callers wait in the order of their arrival, until the timeout. */
 export class Semaphore {
-  private readonly line: Waiting[] = []
-  private free: number
+  private readonly waiting = new Set<Waiting>()
   private closed: Error | undefined
-  private timer: NodeJS.Timeout | undefined
 
   /**
-   * @param count the number of permits
+   * @param free the number of permits
    * @param timeout the maximum time in milliseconds that `acquire` waits
    * @param timeoutMessage the message of the error after the timeout
    */
   constructor(
-    count: number,
+    private free: number,
     private readonly timeout: number,
     private readonly timeoutMessage: string,
-  ) {
-    this.free = count
-  }
+  ) {}
 
   /**
    * Acquires a permit as soon as one is free.
@@ -38,32 +34,21 @@ export class Semaphore {
   /** Rejects all waiting and all later calls of `acquire`. */
   close(reason: Error): void {
     this.closed = reason
-    for (const waiting of this.line.splice(0)) waiting.reject(reason)
-    clearTimeout(this.timer)
-    this.timer = undefined
+    for (const one of this.waiting) this.end(one).reject(reason)
   }
 
   private wait(): Promise<Release> {
     return new Promise((resolve, reject) => {
-      this.line.push({ resolve, reject, deadline: performance.now() + this.timeout })
-      if (this.timer) this.timer.ref()
-      else this.watchFirst()
+      const expire = (): void => this.end(one).reject(new ServiceUnavailable(this.timeoutMessage))
+      const one: Waiting = { resolve, reject, timer: setTimeout(expire, this.timeout) }
+      this.waiting.add(one)
     })
   }
 
-  /** All callers have the same timeout, so the first in line times out first, and one timer is enough. */
-  private watchFirst(): void {
-    const [first] = this.line
-    if (!first) return
-    this.timer = setTimeout(
-      () => {
-        this.timer = undefined
-        while (this.line[0] && this.line[0].deadline <= performance.now())
-          this.line.shift()?.reject(new ServiceUnavailable(this.timeoutMessage))
-        this.watchFirst()
-      },
-      Math.max(1, first.deadline - performance.now()),
-    )
+  private end(one: Waiting): Waiting {
+    this.waiting.delete(one)
+    clearTimeout(one.timer)
+    return one
   }
 
   private releaseOnce(): Release {
@@ -71,11 +56,9 @@ export class Semaphore {
     return () => {
       if (!isHeld) return
       isHeld = false
-      const next = this.line.shift()
-      if (next) next.resolve(this.releaseOnce())
+      const [next] = this.waiting
+      if (next) this.end(next).resolve(this.releaseOnce())
       else this.free += 1
-      // While no caller waits, the timer must not keep the process alive.
-      if (this.line.length === 0) this.timer?.unref()
     }
   }
 }
@@ -83,6 +66,5 @@ export class Semaphore {
 interface Waiting {
   resolve(release: Release): void
   reject(reason: Error): void
-  /** The time of `performance.now()` at which it times out. */
-  deadline: number
+  timer: NodeJS.Timeout
 }

@@ -8,6 +8,15 @@ export const serverPatience = 3000
 /** Milliseconds that a connection lives, less a random share of a fifth: changes of a balancer reach each process. */
 const maxAge = 15 * 60_000
 
+/** The watched connections of all drivers. */
+export const watchedConnections = new WeakMap<object, WatchedConnection>()
+
+/** Notes that the framework has made the transaction of a driver's connection read-only. */
+export function noteReadOnly(connection: object): void {
+  const watched = watchedConnections.get(connection)
+  if (watched) watched.isReadOnly = true
+}
+
 /** A connection of a pool. */
 export class WatchedConnection {
   /** The server that it leads to: its address, and its start if that is known. */

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { memoizeByObject } from '../../../common/memoize.js'
 import type { ConnectionLimits } from '../engine.js'
 import type { WatchedConnection } from '../server-watch.js'
 
@@ -28,40 +29,19 @@ export const POSITION = 'SELECT pg_current_wal_insert_lsn()::text AS position'
  */
 const settingsOf = new WeakMap<Connection, readonly string[]>()
 
-/** The connections whose next statement begins a transaction, and the statement that begins it. */
-const beginning = new WeakMap<Connection, string>()
-
-/** The connections whose next commit reads the position after it. */
-const committing = new WeakMap<Connection, (position: string | undefined) => void>()
-
-/** Lets the next statement of a connection begin a transaction, which saves a round trip. */
-export function beginWithNext(connection: Connection): void {
-  beginning.set(connection, BEGIN)
+/** What a connection sends together with its next statements, which saves round trips. */
+interface Additions {
+  /** The statement that begins a transaction. */
+  begin?: string | undefined
+  /**
+   * The next commit reads the position after it. This function receives the position; undefined if only the commit has got an
+   * answer.
+   */
+  notePosition?: ((position: string | undefined) => void) | undefined
 }
 
-/** Lets a transaction that begins with the next statement only read. Returns false if it has begun. */
-export function readOnlyWithNext(connection: Connection): boolean {
-  if (!beginning.has(connection)) return false
-  beginning.set(connection, `${BEGIN} READ ONLY`)
-  return true
-}
-
-/**
- * Lets the next commit of a connection read the position after it in the same message.
- *
- * @param note receives the position; undefined if only the commit has got an answer
- */
-export function positionWithCommit(
-  connection: Connection,
-  note: (position: string | undefined) => void,
-): void {
-  committing.set(connection, note)
-}
-
-/** Ends a transaction without statements. Returns false if it has begun, or if there is none. */
-export function discardBegin(connection: Connection): boolean {
-  return beginning.delete(connection)
-}
+/** The additions of a connection. */
+export const additionsOf = memoizeByObject((_connection: Connection): Additions => ({}))
 
 /** The server that a connection, also one of a pooler, leads to. */
 export const SERVER =
@@ -106,14 +86,15 @@ export function prepareConnection(
   const Beginning = beginningQuery(Query)
   const Committing = committingQuery(Query)
   const settings = settingsOf.get(connection) ?? []
+  const additions = additionsOf(connection)
   const whole = (begins: string): string => [begins, ...settings].join('; ')
   let last: Promise<unknown> = Promise.resolve()
 
   connection.query = (...args) => {
     if (args[0] === BEGIN) args[0] = whole(BEGIN)
-    const begins = beginning.get(connection)
-    if (begins) beginning.delete(connection)
-    const note = args[0] === COMMIT ? committing.get(connection) : undefined
+    const { begin: begins } = additions
+    additions.begin = undefined
+    const note = args[0] === COMMIT ? additions.notePosition : undefined
     // Calls with a callback, and streams, are left to pg. If the connection is lost, they fail as the beginning does.
     if (isSubmitted(args[0]) || args.some((arg) => typeof arg === 'function')) {
       if (begins) Promise.resolve(query(whole(begins))).catch(ignore)
@@ -149,7 +130,7 @@ export function prepareConnection(
 
   /** Commits. The response to `COMMIT` alone decides whether the transaction is committed. */
   function commit(note: (position: string | undefined) => void): Promise<unknown> {
-    committing.delete(connection)
+    additions.notePosition = undefined
     return new Promise((resolve, reject) => {
       const both = new Committing({ text: `${COMMIT}; ${POSITION}` }, undefined, (error, results) => {
         if (error && !both.hasCommitted) return reject(error)

@@ -1,11 +1,17 @@
 import type { DataSource } from 'typeorm'
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
-import { connectTimeout, limiterOf, pingConnections, socketTimeoutMargin } from '../connections.js'
-import type { ConnectionLimits, Engine, EngineErrors } from '../engine.js'
-import { pingBy, type Ping } from '../ping.js'
-import { ServerWatch, type WatchedConnection } from '../server-watch.js'
 import {
-  discardBegin,
+  connectTimeout,
+  limiterOf,
+  pingConnections,
+  socketTimeoutMargin,
+  type Ping,
+  type PooledConnection,
+} from '../connections.js'
+import type { ConnectionLimits, Engine, EngineErrors } from '../engine.js'
+import { noteReadOnly, ServerWatch, watchedConnections, type WatchedConnection } from '../server-watch.js'
+import {
+  additionsOf,
   limitTimes,
   prepareConnection,
   SERVER,
@@ -19,9 +25,6 @@ const readCommitted = new WeakSet<DataSource>()
 
 /** The databases that are reached through a pooler. */
 const pooled = new WeakSet<DataSource>()
-
-/** The connections that are set up. */
-const watched = new WeakMap<Connection, WatchedConnection>()
 
 /** The number of streams that have begun. A transaction can read several, one after the other. */
 let cursors = 0
@@ -128,8 +131,7 @@ export const postgres: Engine = {
     await runner.startTransaction(isolation)
     // Type assertion: `adapt` makes the driver create such runners only.
     await (runner as PostgresRunner).readOnly()
-    const known = watched.get(await runner.connect())
-    if (known) known.isReadOnly = true
+    noteReadOnly(await runner.connect())
   },
 
   limitLocks: (runner, milliseconds) => runner.query(`SET LOCAL lock_timeout = ${milliseconds}`),
@@ -230,31 +232,25 @@ export function limitConnections(
   limits: ConnectionLimits,
   isExpected: (server: string) => boolean = () => true,
 ): Ping {
-  const permitted = limiterOf(limits)
   // TypeORM's type allows any function for the release.
   const connect = driver.obtainMasterConnection.bind(driver) as () => Promise<[Connection, Release]>
   const { Query }: { Query: QueryClass } = driver.postgres
   const refusesWrites = (error: unknown): boolean => Reflect.get(Object(error), 'code') === '25006'
   const watch = new ServerWatch(driver, `SELECT ${SERVER} AS server`, refusesWrites)
+  const { acquire, ping } = limiterOf(limits, take)
 
-  /** Acquires a connection that is not over. */
-  async function obtain(): Promise<[Connection, Release]> {
-    for (;;) {
-      const [connection, release] = await connect()
-      const watchedOne = watched.get(connection)
-      try {
-        if (!watchedOne) await setUp(connection)
-        if (!watchedOne?.isOver) return [connection, release]
-      } catch (error) {
-        release(error)
-        throw error
-      }
-      watchedOne.close()
-      release(new Error('The connection is over.'))
+  async function take(): Promise<PooledConnection<Connection>> {
+    const [connection, release] = await connect()
+    try {
+      const watched = watchedConnections.get(connection) ?? (await setUp(connection))
+      return { connection, watched, query: (sql) => connection.query(sql), release }
+    } catch (error) {
+      release(error)
+      throw error
     }
   }
 
-  async function setUp(connection: Connection): Promise<void> {
+  async function setUp(connection: Connection): Promise<WatchedConnection> {
     // Nobody else listens while it is set up, and after it is closed.
     connection.on('error', () => {})
     const it = watch.add(connection.connection?.stream)
@@ -264,35 +260,25 @@ export function limitConnections(
     if (isPooled) pooled.add(driver.dataSource)
     watch.found((it.server = server))
     prepareConnection(connection, Query, it)
-    watched.set(connection, it)
+    watchedConnections.set(connection, it)
+    return it
   }
 
   driver.obtainMasterConnection = async () => {
-    const [[connection, release], leavePool] = await permitted(obtain)
+    const { connection, release } = await acquire()
     return [
       connection,
       (error?: unknown) => {
-        discardBegin(connection)
-        release(error ?? reasonToClose(connection))
-        leavePool()
+        additionsOf(connection).begin = undefined
+        release(error ?? unendedTransaction(connection))
       },
     ]
   }
-  return pingBy(async () => {
-    const [connection, release] = await obtain()
-    const destroy = () => release(new Error('it has not responded'))
-    return { query: (sql) => connection.query(sql), release: () => release(), destroy }
-  })
+  return ping
 }
 
-/**
- * The pool closes a connection that is over, or whose transaction has not ended: the next request would continue the
- * transaction.
- */
-function reasonToClose(connection: Connection): Error | undefined {
-  const known = watched.get(connection)
-  if (known) known.isReadOnly = false
-  if (known?.isOver) return new Error('The connection is over.')
+/** The reason to close a connection whose transaction has not ended: the next request would continue the transaction. */
+function unendedTransaction(connection: Connection): Error | undefined {
   const status = connection.getTransactionStatus?.() ?? 'I'
   return status === 'I' ? undefined : new Error('The transaction of the connection was not ended.')
 }

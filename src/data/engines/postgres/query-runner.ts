@@ -1,15 +1,7 @@
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { unknownPosition } from '../servers.js'
-import {
-  BEGIN,
-  beginWithNext,
-  discardBegin,
-  positionOf,
-  positionWithCommit,
-  readOnlyWithNext,
-  type Connection,
-} from './connection.js'
+import { additionsOf, BEGIN, positionOf, type Connection } from './connection.js'
 
 /** TypeORM's query runner, which sends the beginning of a transaction together with its first statement. */
 export class PostgresRunner extends PostgresQueryRunner {
@@ -24,23 +16,25 @@ export class PostgresRunner extends PostgresQueryRunner {
 
     await this.connect()
     this.dataSource.logger.logQuery(BEGIN, undefined, this)
-    beginWithNext(this.databaseConnection)
+    additionsOf(this.databaseConnection).begin = BEGIN
     this.isTransactionActive = true
     this.transactionDepth = 1
   }
 
   /** Lets a transaction that has just begun only read. */
   async readOnly(): Promise<void> {
-    if (!readOnlyWithNext(this.databaseConnection)) await this.query('SET TRANSACTION READ ONLY')
+    const additions = additionsOf(this.databaseConnection)
+    if (additions.begin) additions.begin = `${BEGIN} READ ONLY`
+    else await this.query('SET TRANSACTION READ ONLY')
   }
 
   /** Commits, and returns the position after the commit; undefined if the transaction has no statements. */
   async commitWithPosition(): Promise<bigint | undefined> {
     if (this.endUnbegun()) return undefined
     let position = unknownPosition
-    positionWithCommit(this.databaseConnection, (text) => {
+    additionsOf(this.databaseConnection).notePosition = (text) => {
       if (text !== undefined) position = positionOf(text)
-    })
+    }
     await super.commitTransaction()
     return position
   }
@@ -61,7 +55,9 @@ export class PostgresRunner extends PostgresQueryRunner {
 
   /** Ends a transaction without statements, which the server does not know. */
   private endUnbegun(): boolean {
-    if (this.transactionDepth !== 1 || !discardBegin(this.databaseConnection)) return false
+    const additions = additionsOf(this.databaseConnection)
+    if (this.transactionDepth !== 1 || !additions.begin) return false
+    additions.begin = undefined
     this.isTransactionActive = false
     this.transactionDepth = 0
     return true
