@@ -292,12 +292,9 @@ async function boundErrors(
   if (outside.length === 0) return errors
   const all = errors ?? new ValidationErrors()
   for (const name of outside) {
-    const values = { attribute: attributeName(record.constructor, name, ctx.translate) }
     const isList = Array.isArray(Reflect.get(record, name))
-    const rule = isList ? 'references' : 'reference'
-    const own = `${values.attribute} ${isList ? 'contains a record that does' : 'does'} not exist.`
-    const message = messageOf(record.constructor, name, rule, values, { own }, ctx.translate)
-    all.add(name, rule, message, values)
+    const reason = isList ? 'contains a record that does not exist' : 'does not exist'
+    addError(ctx, record, all, name, isList ? 'references' : 'reference', reason)
   }
   return all
 }
@@ -312,17 +309,25 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
       !attribute.isList && (value === null || (typeof value === 'string' && value.trim() === ''))
     const type = attribute.isList ? 'list' : attribute.kind
     const rule = isBlank ? 'present' : `type.${type}`
-    const name = attributeName(record.constructor, attribute.name, ctx.translate)
-    const values = { attribute: name, values: attribute.values }
-    const own = isBlank ? `${name} cannot be blank.` : `${name} is not a ${type}.`
-    errors.add(
-      attribute.name,
-      rule,
-      messageOf(record.constructor, attribute.name, rule, values, { own }, ctx.translate),
-      values,
-    )
+    const reason = isBlank ? 'cannot be blank' : `is not a ${type}`
+    addError(ctx, record, errors, attribute.name, rule, reason, { values: attribute.values })
   }
   return errors
+}
+
+function addError(
+  { translate }: DataRequest,
+  { constructor: model }: object,
+  errors: ValidationErrors,
+  field: string,
+  rule: string,
+  reason: string,
+  others: object = {},
+): void {
+  const attribute = attributeName(model, field, translate)
+  const values = { attribute, ...others }
+  const own = `${attribute} ${reason}.`
+  errors.add(field, rule, messageOf(model, field, rule, values, { own }, translate), values)
 }
 
 /** On SQLite, a request that only reads does not wait for writers, so it cannot lock anything. */

@@ -7,6 +7,9 @@ import type { ConnectionProblem } from './connection-errors.js'
 import type { Ping } from './connections.js'
 import type { Replication, Servers } from './servers.js'
 
+/** The alias of the counts of `paginate`. An engine may cache their results, but not those of any other query. */
+export const COUNT_ALIAS = 'counted_records'
+
 /** The problems that an error of a database can report, the same for every engine. */
 export type Problem =
   | 'unique'

@@ -155,7 +155,7 @@ export const mariadb: Engine = {
   },
 
   async limitLocks(runner, milliseconds) {
-    impatient.add(await runner.connect())
+    withShorterLimit.add(await runner.connect())
     await runner.query(`SET ${lockTimeouts(milliseconds)}`)
   },
 
@@ -295,7 +295,7 @@ function textComparison({ options: { type } }: Driver): ColumnDetails {
 }
 
 /** The connections whose limit for locks is shorter than that of their database. */
-const impatient = new WeakSet<Connection>()
+const withShorterLimit = new WeakSet<Connection>()
 
 /** A node of a cluster that is not ready answers `SELECT 1`. */
 const PING = 'SELECT 1 FROM (SELECT 1) AS one'
@@ -329,7 +329,8 @@ function limitConnections(driver: MysqlDriver, limits: ConnectionLimits): Ping {
       // Not a bound function, which would be bound again at each use, and take longer each time.
       connection.release = release
       // A connection runs its queries in the order in which they are sent, so this one comes before its next use.
-      if (impatient.delete(connection)) connection.query(`SET ${lockTimeouts(limits.acquireTimeout)}`, ignore)
+      if (withShorterLimit.delete(connection))
+        connection.query(`SET ${lockTimeouts(limits.acquireTimeout)}`, ignore)
       leave()
     }
     return connection

@@ -68,14 +68,14 @@ function configureConnections(driver: MysqlDriver, limits: ConnectionLimits, wat
       const pool: Pool = createPool(options)
       pool.on('connection', (connection) => {
         // A connection runs its queries in the order in which they are sent, so this one comes first.
-        const it = watch.add(connection.stream)
-        watchedConnections.set(connection, it)
-        observe(connection, it, limits)
+        const watched = watch.add(connection.stream)
+        watchedConnections.set(connection, watched)
+        observe(connection, watched, limits)
         connection.query(SESSION + timeouts(limits), ignore)
         connection.query(
           SERVER,
           (_error: unknown, [row]: { server: string; isNode?: string | number }[] = []) => {
-            if (row) watch.found((it.server = row.server))
+            if (row) watch.noteServer((watched.server = row.server))
             if (Number(row?.isNode) === 1) clusters.add(driver.dataSource)
           },
         )

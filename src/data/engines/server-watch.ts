@@ -102,11 +102,11 @@ export class ServerWatch {
   }
 
   /** Notes the server that a new connection leads to. */
-  found(server: string): void {
+  noteServer(server: string): void {
     const now = this.now()
-    const known = this.servers.get(server)
-    const isRecent = known && known.last > now - maxAge
-    this.servers.set(server, { first: isRecent ? known.first : now, last: now })
+    const times = this.servers.get(server)
+    const isRecent = times && times.last > now - maxAge
+    this.servers.set(server, { first: isRecent ? times.first : now, last: now })
   }
 
   /** Lets no connection that is open now be used again. Transactions that run may end. */
@@ -142,13 +142,13 @@ export class ServerWatch {
     const server = await this.find()
     this.isLooking = false
     if (server === undefined && this.busyAt > start) return
-    if (server !== undefined) this.found(server)
+    if (server !== undefined) this.noteServer(server)
     const isThere = (connection: WatchedConnection): boolean =>
       server !== undefined && this.areSame(connection.server, server)
-    const gone = waiting.filter((connection) => connection.silence > 0 && !isThere(connection))
+    const lost = waiting.filter((connection) => connection.silence > 0 && !isThere(connection))
     for (const connection of waiting) connection.waitsSince = this.now()
-    if (gone.length > 0) this.retire()
-    for (const connection of gone) connection.close()
+    if (lost.length > 0) this.retire()
+    for (const connection of lost) connection.close()
   }
 
   /** Whether two servers are the same, or are behind a balancer that leads to both by turns. */
@@ -163,11 +163,11 @@ export class ServerWatch {
     const others = { entities: [], migrations: [], subscribers: [], logging: false }
     // The options come from an existing DataSource.
     const source = new DataSource({ ...this.dataSource.options, ...others, ...limits } as DataSourceOptions)
-    const asking = source
+    const server = source
       .initialize()
       .then(() => source.query<{ server: string }[]>(this.sql))
       .finally(() => source.isInitialized && source.destroy())
       .then(([row]) => row?.server)
-    return Promise.race([asking.catch(() => undefined), delay(serverPatience, undefined, { ref: false })])
+    return Promise.race([server.catch(() => undefined), delay(serverPatience, undefined, { ref: false })])
   }
 }

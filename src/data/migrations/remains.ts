@@ -1,5 +1,6 @@
 import type { QueryRunner } from 'typeorm'
 import { engineOf } from '../engines/engines.js'
+import { retryStatement } from './table-locks.js'
 
 /** Statements that change something. */
 const CHANGES = /^\s*(create|alter|drop|rename|truncate|insert|update|delete|replace)\b/i
@@ -8,21 +9,23 @@ const COMMITS = /^\s*(create|alter|drop|rename|truncate)\b/i
 
 /**
  * Watches a migration, to report what remains of it if it fails: nothing, if its transaction is rolled back. MariaDB and
- * MySQL commit at every change of the schema, so earlier statements remain.
+ * MySQL commit at every change of the schema, so earlier statements remain: the migration cannot run again from its beginning
+ * if a table is locked, so each of its statements is tried again.
  *
  * @param isTransactional whether the migration runs in a transaction at all
  * @returns a function that returns the report, in full sentences
  */
 export function watchRemains(runner: QueryRunner, isTransactional: boolean): () => string {
-  const isUndone = isTransactional && !engineOf(runner.dataSource).schemaChangesCommit
-  if (isUndone) return () => nothingRemains
+  const commits = engineOf(runner.dataSource).schemaChangesCommit
+  if (isTransactional && !commits) return () => nothingRemains
 
   const done: string[] = []
   let isCommitted = !isTransactional
   const { query } = runner
   const watched = async (sql: string, ...rest: unknown[]): Promise<unknown> => {
     isCommitted ||= COMMITS.test(sql)
-    const result: unknown = await Reflect.apply(query, runner, [sql, ...rest])
+    const run = (): Promise<unknown> => Reflect.apply(query, runner, [sql, ...rest]) as Promise<unknown>
+    const result = await (commits ? retryStatement(run) : run())
     if (CHANGES.test(sql)) done.push(sql)
     return result
   }

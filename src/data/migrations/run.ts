@@ -7,7 +7,7 @@ import { brokenReferences, rejectBrokenReferences } from './broken-references.js
 import type { Database } from '../database.js'
 import { engineOf } from '../engines/engines.js'
 import { withMigrationLock } from './lock.js'
-import { retryStatements, retryTableLocks, tableLockWait } from './table-locks.js'
+import { retryTableLocks, tableLockWait } from './table-locks.js'
 import { nothingRemains, watchRemains } from './remains.js'
 
 /** Receives the name of each migration as soon as it has been run or undone. */
@@ -136,7 +136,6 @@ async function runOne(
   const isTransactional = instance.transaction !== false
   if (!isTransactional) await runner.commitTransaction()
   const remains = watchRemains(runner, isTransactional)
-  retryStatements(runner)
   try {
     const before = await brokenReferences(runner)
     await instance[direction](runner)

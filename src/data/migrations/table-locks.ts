@@ -1,7 +1,6 @@
-import { QueryFailedError, type QueryRunner } from 'typeorm'
+import { QueryFailedError } from 'typeorm'
 import { retry } from '../../common/retry.js'
 import { MigrationFailed } from '../../errors.js'
-import { engineOf } from '../engines/engines.js'
 import { problemOf } from '../engines/problems.js'
 
 /**
@@ -17,17 +16,9 @@ export function retryTableLocks<T>(migrate: () => Promise<T>): Promise<T> {
   return retryBusy(migrate, isTemporary)
 }
 
-/**
- * Lets each statement of a migration be tried again, where a change of the schema commits the transaction: the migration cannot
- * run again from its beginning, and a statement that has waited too long has changed nothing.
- */
-export function retryStatements(runner: QueryRunner): void {
-  if (!engineOf(runner.dataSource).schemaChangesCommit) return
-  const { query } = runner
-  const patient = (...args: unknown[]): Promise<unknown> =>
-    retryBusy(() => Reflect.apply(query, runner, args) as Promise<unknown>, isBusy)
-  // It returns the result of the wrapped method, whichever of its signatures is called.
-  runner.query = patient as QueryRunner['query']
+/** Runs a statement of a migration again if a table was locked: it has changed nothing. */
+export function retryStatement<T>(run: () => Promise<T>): Promise<T> {
+  return retryBusy(run, isBusy)
 }
 
 function retryBusy<T>(work: () => Promise<T>, isTemporary: (error: unknown) => boolean): Promise<T> {

@@ -106,7 +106,7 @@ export class LazyTransaction {
     this.watch = options.watch
     this.isAbandoned = isAbandoned
     this.onIdle = onIdle
-    this.work = new RunningWork({ onLost, now: onIdle && now })
+    this.work = new RunningWork(onLost, onIdle && now)
     this.runner = dataSource.createQueryRunner(mode)
     this.health = new TransactionHealth(this.runner, this.place)
     this.manager = new TransactionManager(dataSource, this)

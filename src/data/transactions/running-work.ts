@@ -1,14 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { ObservedPromise } from '../../common/observed-promise.js'
 
-/** The options of RunningWork. */
-export interface RunningWorkOptions {
-  /** Receives each error that is not awaited, even after the end of the transaction. */
-  onLost?: (error: unknown) => void
-  /** The clock that measures `maxIdle`. Without it, nothing is measured. */
-  now?: (() => number) | undefined
-}
-
 /**
  * The work of a transaction that is running now: whether any is left at its end, in which order its statements and savepoints
  * run, and how long no statement has run.
@@ -24,16 +16,18 @@ export class RunningWork {
   private count = 0
   private hasLost = false
   private idleSince: number | undefined
-  private readonly root = new Level(this, undefined)
+  private readonly root: Level = { owner: this, outer: undefined, nested: undefined }
   /** The running statements. They are few, and V8 resizes a map whenever it becomes empty. */
   private readonly statements: Statement[] = []
-  private readonly onLost: (error: unknown) => void
-  private now: (() => number) | undefined
 
-  constructor({ onLost = () => {}, now }: RunningWorkOptions = {}) {
-    this.onLost = onLost
-    this.now = now
-  }
+  /**
+   * @param onLost receives each error that is not awaited, even after the end of the transaction
+   * @param now the clock that measures `maxIdle`; without it, nothing is measured
+   */
+  constructor(
+    private readonly onLost?: (error: unknown) => void,
+    private now?: () => number,
+  ) {}
 
   /** Whether work is still running, or has failed without being awaited. Then the response must not report success. */
   get isUnfinished(): boolean {
@@ -79,7 +73,9 @@ export class RunningWork {
 
   /** Runs a savepoint after the previous savepoint and the earlier statements. */
   nest<T>(work: () => Promise<T>): Promise<T> {
-    return this.inTurn(this.level(), () => levels.run(new Level(this, levels.getStore()), work))
+    return this.inTurn(this.level(), () =>
+      levels.run({ owner: this, outer: levels.getStore(), nested: undefined }, work),
+    )
   }
 
   /**
@@ -121,7 +117,7 @@ export class RunningWork {
   /** Receives an error of work that was not awaited. */
   lose(error: unknown): void {
     this.hasLost = true
-    this.onLost(error)
+    this.onLost?.(error)
   }
 
   private async track<T>(statement: () => Promise<T>, level: Level): Promise<T> {
@@ -156,14 +152,11 @@ interface Statement {
 }
 
 /** A transaction, or a savepoint in it. */
-class Level {
+interface Level {
+  readonly owner: RunningWork
+  readonly outer: Level | undefined
   /** The end of the last savepoint that was requested in it. */
   nested: Promise<void> | undefined
-
-  constructor(
-    readonly owner: RunningWork,
-    readonly outer: Level | undefined,
-  ) {}
 }
 
 const levels = new AsyncLocalStorage<Level>()

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Next } from 'koa'
 import type { Logger } from 'pino'
-import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { Context, Middleware } from '../../context.js'
 import type { Database } from '../../data/database.js'
 import { declaredLists, logListWarnings } from '../../data/lists/list-warnings.js'
@@ -10,7 +9,7 @@ import { explainDatabaseError } from '../../data/database-errors.js'
 import { engineOf } from '../../data/engines/engines.js'
 import { watchWaits } from '../../data/engines/own-waits.js'
 import { explainMissingTable, pendingMigrations } from '../../data/migrations/pending.js'
-import { LazyTransaction } from '../../data/transactions/lazy-transaction.js'
+import { LazyTransaction, type BeginOptions } from '../../data/transactions/lazy-transaction.js'
 import { beginTransaction, checkBeforeCommit } from '../../data/transactions/request-transaction.js'
 import { TransactionWatch } from '../../data/transactions/transaction-watch.js'
 import { rejectUncompared } from '../../http/preconditions.js'
@@ -28,14 +27,7 @@ const positionDescription =
   'Return it in the same header of the next request, which then reads what this one has written'
 
 /** The options of `transaction()`. */
-export interface TransactionOptions extends RetryingOptions {
-  /** The isolation level. The default is that of the engine. */
-  isolation?: IsolationLevel
-  /**
-   * Whether requests that only read may read from a replica. The default is yes, unless they send `Authorization` without a
-   * position, because their client may just have written. Without `replicas`, it does nothing.
-   */
-  replica?: boolean
+export interface TransactionOptions extends RetryingOptions, Pick<BeginOptions, 'isolation' | 'replica'> {
   /** Whether requests are rejected while migrations are pending. The default is true in development, else false. */
   checksMigrations?: boolean
   /**
@@ -223,15 +215,12 @@ async function rollback(ctx: Context, lazy: LazyTransaction): Promise<void> {
     .catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
 }
 
+/** Runs the callbacks of `ctx.afterCommit`. A failure is only logged, because the transaction is already committed. */
 async function runHooks(ctx: Context, { hooks }: LazyTransaction): Promise<void> {
-  for (const hook of hooks) await runHook(ctx, hook)
-}
-
-/** Runs a callback of `ctx.afterCommit`. A failure is only logged, because the transaction is already committed. */
-async function runHook(ctx: Context, hook: () => unknown): Promise<void> {
-  try {
-    await hook()
-  } catch (error) {
-    ctx.log.error(error, 'a callback after the commit failed')
-  }
+  for (const hook of hooks)
+    try {
+      await hook()
+    } catch (error) {
+      ctx.log.error(error, 'a callback after the commit failed')
+    }
 }

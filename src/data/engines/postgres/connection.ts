@@ -23,12 +23,6 @@ const COMMIT = 'COMMIT'
 /** Reads a position that comes after everything that is committed, even if the disk has not received it yet. */
 export const POSITION = 'SELECT pg_current_wal_insert_lsn()::text AS position'
 
-/**
- * The statements that follow the beginning of a transaction behind a pooler, which gives the server's connections to other
- * clients after each transaction: a setting of the connection would stay behind.
- */
-const settingsOf = new WeakMap<Connection, readonly string[]>()
-
 /** What a connection sends together with its next statements, which saves round trips. */
 interface Additions {
   /** The statement that begins a transaction. */
@@ -48,44 +42,41 @@ export const SERVER =
   "concat_ws(' ', inet_server_addr(), inet_server_port(), extract(epoch FROM pg_postmaster_start_time()))"
 
 /**
- * Limits the time of a new connection's statements, and of their waits for locks: directly by settings of the connection,
- * behind a pooler by settings of each transaction. A pooler rejects startup parameters.
+ * Limits the time of a new connection's statements, and of their waits for locks: directly by settings of the connection, behind a
+ * pooler by settings of each transaction, because the pooler gives the server's connection to other clients after it, with its
+ * settings. A pooler rejects startup parameters.
  *
- * @returns whether the connection leads to a pooler, and its server
+ * @returns the server, and the statements that must follow the beginning of each transaction behind a pooler
  */
-export async function limitTimes(connection: Connection, limits: ConnectionLimits): Promise<Origin> {
+export async function limitTimes(
+  connection: Connection,
+  limits: ConnectionLimits,
+): Promise<{ server: string; settings: readonly string[] }> {
   const { acquireTimeout, statementTimeout: limit } = limits
-  const times = { lock_timeout: acquireTimeout, ...(limit && { statement_timeout: limit }) }
-  const settings = Object.entries(times)
-  const set = settings.map(([name, time]) => `set_config('${name}', '${time}', false)`).join(' || ')
+  const times = Object.entries({ lock_timeout: acquireTimeout, ...(limit && { statement_timeout: limit }) })
+  const set = times.map(([name, time]) => `set_config('${name}', '${time}', false)`).join(' || ')
   // One statement, because a pooler may send a second one to another process.
   const { rows } = (await connection.query(
     `SELECT CASE WHEN pg_backend_pid() = ${connection.processID ?? 0} THEN ${set} END IS NULL AS pooled, ${SERVER} AS server`,
-  )) as { rows: [Origin] }
-  if (rows[0].pooled)
-    settingsOf.set(
-      connection,
-      settings.map(([name, time]) => `SET LOCAL ${name} = ${time}`),
-    )
-  return rows[0]
+  )) as { rows: [{ pooled: boolean; server: string }] }
+  const [{ pooled, server }] = rows
+  return { server, settings: pooled ? times.map(([name, time]) => `SET LOCAL ${name} = ${time}`) : [] }
 }
 
-/** Where a connection leads. */
-interface Origin {
-  pooled: boolean
-  server: string
-}
-
-/** Runs concurrent statements (`Promise.all`) one after the other, because pg 9 no longer queues them. */
+/**
+ * Runs concurrent statements (`Promise.all`) one after the other, because pg 9 no longer queues them.
+ *
+ * @param settings the statements that follow the beginning of each transaction
+ */
 export function prepareConnection(
   connection: Connection,
   Query: QueryClass,
   watched: WatchedConnection,
+  settings: readonly string[],
 ): void {
   const query = connection.query.bind(connection)
   const Beginning = beginningQuery(Query)
   const Committing = committingQuery(Query)
-  const settings = settingsOf.get(connection) ?? []
   const additions = additionsOf(connection)
   const whole = (begins: string): string => [begins, ...settings].join('; ')
   let last: Promise<unknown> = Promise.resolve()

@@ -253,15 +253,15 @@ export function limitConnections(
   async function setUp(connection: Connection): Promise<WatchedConnection> {
     // Nobody else listens while it is set up, and after it is closed.
     connection.on('error', () => {})
-    const it = watch.add(connection.connection?.stream)
-    it.sent()
-    const { pooled: isPooled, server } = await limitTimes(connection, limits).finally(() => it.answered())
+    const watched = watch.add(connection.connection?.stream)
+    watched.sent()
+    const { server, settings } = await limitTimes(connection, limits).finally(() => watched.answered())
     if (!isExpected(server)) throw new Error('The connection leads to another server.')
-    if (isPooled) pooled.add(driver.dataSource)
-    watch.found((it.server = server))
-    prepareConnection(connection, Query, it)
-    watchedConnections.set(connection, it)
-    return it
+    if (settings.length > 0) pooled.add(driver.dataSource)
+    watch.noteServer((watched.server = server))
+    prepareConnection(connection, Query, watched, settings)
+    watchedConnections.set(connection, watched)
+    return watched
   }
 
   driver.obtainMasterConnection = async () => {

@@ -121,7 +121,7 @@ class ReplicaPool {
   }
 
   close(): void {
-    for (const reject of this.waiting) reject(new Error('The replica has been left out.'))
+    for (const reject of this.waiting) reject(leftOut())
     this.waiting.clear()
     this.driver.master.end().catch(() => undefined)
     for (const client of this.clients) client.end().catch(() => undefined)
@@ -130,17 +130,16 @@ class ReplicaPool {
   /** Returns a connection unless the pool is closed before. `Promise.race` would keep each of them in memory. */
   private unlessClosed(obtaining: Promise<Obtained>): Promise<Obtained> {
     return new Promise((resolve, reject) => {
-      const settle = (work: () => void, late?: () => void): void =>
-        this.waiting.delete(reject) ? work() : late?.()
       this.waiting.add(reject)
+      const end = (): boolean => this.waiting.delete(reject)
       obtaining.then(
-        (obtained) =>
-          settle(
-            () => resolve(obtained),
-            () => obtained[1](new Error('The replica has been left out.')),
-          ),
-        (error: Error) => settle(() => reject(error)),
+        (obtained) => (end() ? resolve(obtained) : obtained[1](leftOut())),
+        (error: Error) => void (end() && reject(error)),
       )
     })
   }
+}
+
+function leftOut(): Error {
+  return new Error('The replica has been left out.')
 }

@@ -25,7 +25,7 @@ const requiredChecks = 3
  * The position up to which the primary's log is on its disk. Replicas receive nothing beyond it, and reach it without another
  * record, unlike the insert position.
  */
-export const FLUSHED = 'SELECT pg_current_wal_flush_lsn()::text AS position'
+const FLUSHED = 'SELECT pg_current_wal_flush_lsn()::text AS position'
 
 /** A position of the primary, and when it was read. */
 interface Sample {

@@ -1,6 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
 import { BoundedMap } from '../../../common/memoize.js'
-import { COUNT_ALIAS } from '../count-alias.js'
+import { COUNT_ALIAS } from '../engine.js'
 import type { StatementResult, SqliteStatement } from './statement.js'
 
 /** Whether a statement is a count of `paginate`. */
