@@ -16,7 +16,7 @@
  */
 export type TransactionState = 'new' | 'opening' | 'connected' | 'begun' | 'active' | 'late' | 'ended'
 
-/** What a statement needs: a connection, or a transaction of the database. */
+/** The state that a statement needs: it has a connection, or a transaction of the database. */
 export type Goal = 'connected' | 'begun'
 
 const sufficient: Record<Goal, readonly TransactionState[]> = {

@@ -23,7 +23,7 @@ const COMMIT = 'COMMIT'
 /** Reads a position that comes after everything that is committed, even if the disk has not received it yet. */
 export const POSITION = 'SELECT pg_current_wal_insert_lsn()::text AS position'
 
-/** What a connection sends together with its next statements, which saves round trips. */
+/** The parts that a connection sends together with its next statements, which saves round trips. */
 interface Additions {
   /** The statement that begins a transaction. */
   begin?: string | undefined
