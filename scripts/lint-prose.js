@@ -35,8 +35,8 @@ const NOUNS =
   'attribute|column|command|cookie|decorator|engine|environment|event|field|folder|function|handler|header|key|' +
   'method|middleware|model|option|package|parameter|policy|property|relation|script|store|table|type|variable'
 
-/** "the header `Link`" in the source of a page or of a comment, even across two lines. */
-const SPACE = String.raw`(\s+(?:(?://|\*) )?)`
+/** "the header `Link`" in the source of a page or of a comment, even across two lines. An empty line separates them. */
+const SPACE = String.raw`((?: +|\n *)(?:(?://|\*) )?)`
 const NOUN_BEFORE_NAME = new RegExp(
   String.raw`\b(the|an?|its|each|this)${SPACE}(${NOUNS})${SPACE}` + '(`[^`\\n]+`)(?![\\w`])',
   'gi',

@@ -29,6 +29,10 @@ describe('npm run lint:prose', () => {
     })
   }
 
+  it('does not join a heading to the paragraph below', () => {
+    expect(lint.findings('## Undo a command\n\n`kit destroy` deletes files.')).to.deep.equal([])
+  })
+
   it('finds an odd phrase, even across two lines, and says what to write', () => {
     expect(lint.findings('Correct.\nThe page is already\nthere.')).to.deep.equal([
       [2, '"is already there": write "already exists"'],
