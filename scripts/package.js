@@ -34,6 +34,8 @@ async function bundle() {
     external: (id) => !/^[./]/.test(id),
     // Modules keep their order and all that they do when they are loaded.
     treeshake: false,
+    // A slow machine is no mistake of the build.
+    checks: { bundlerTimings: false },
     plugins: [{ name: 'paths', load: (file) => load(file, isEntry), renderChunk: placeFolders }],
   })
   // The maps name their sources relative to the place where they are written: the layout is that of the package.
