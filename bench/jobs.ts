@@ -114,10 +114,10 @@ async function measure(url: string): Promise<Record<string, number>> {
     for (let number = 0; number < count; number += 1) await queue.enqueue(tx, Insert, { number })
   })
   const start = performance.now()
-  const worker = await queue.work({ slots: 10, untilEmpty: true })
+  const worker = await queue.internal.work({ slots: 10, untilEmpty: true })
   await worker.ended
   const seconds = (performance.now() - start) / 1000
-  await queue.work({ slots: 5 })
+  await queue.internal.work({ slots: 5 })
   log.lines.length = 0
   for (let index = 0; index < 50; index += 1) {
     await fetch(`${address}/wake`, { method: 'POST' })

@@ -87,8 +87,12 @@ export interface JobContext extends Pick<
 /** Runs work without a request, with the services of an application. */
 export interface Background {
   readonly env: string
-  /** Returns the function that instantiates a class for a job. */
-  factory<T>(target: JobConstructor<T>): (job: JobContext, work: (instance: T) => unknown) => unknown
+  /** Calls `work` with a new instance of a class for a job. */
+  instantiate<T extends object>(
+    target: JobConstructor<T>,
+    job: JobContext,
+    work: (instance: T) => unknown,
+  ): unknown
   /**
    * Makes the context of one attempt, and its transaction.
    *
@@ -203,7 +207,7 @@ export interface Hooks {
    *
    * @param deadline the time at which the shutdown goes on without it
    */
-  drain?(deadline: Date): Promise<unknown>
+  finish?(deadline: Date): Promise<unknown>
   /** Runs when the application stops, to release resources. The middleware that was declared last stops first. */
   stop?(): Promise<void>
   /** Prepares the context of every request, including requests that no route matches. */

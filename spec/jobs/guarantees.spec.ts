@@ -129,7 +129,7 @@ describe('Jobs of requests', () => {
     await database.query("UPDATE jobs SET name = 'removed'")
     expect(await jobs.drain()).to.deep.equal({ finished: 0, failed: [] })
     expect(await jobs.counts()).to.have.length(1)
-    expect(await jobs.administration.unknownNames()).to.deep.equal(['removed'])
+    expect(await jobs.internal.store.names()).to.deep.equal(['removed'])
   })
 
   it('cost one read each second while none is due, and nothing is written', async () => {

@@ -223,7 +223,7 @@ describe('Jobs', () => {
     const { finished, failed } = await jobs.drain({ rethrow: false })
     expect({ finished, failed: failed.map(String) }).to.deep.equal({
       finished: 1,
-      failed: ['ProcessEnded: The process that ran the job ended, and the job has no attempt left.'],
+      failed: ['CannotRun: The process that ran the job ended, and the job has no attempt left.'],
     })
     expect((await rows())[0]).to.include({ state: 'dead', due_at: null, worker: null })
     expect(lines()[0]).to.include({ msg: 'job is dead', attempt: 1 })

@@ -1,10 +1,9 @@
 import { expect } from 'chai'
 import type { Database } from '../../src/index.js'
 import { Job, jobQueue, Schedule, type JobContext } from '../../src/jobs/index.js'
-import { declareSchedule } from '../../src/jobs/schedule.js'
+import { declareSchedule, schedulesOf, Ticks } from '../../src/jobs/schedules.js'
 import { JobStore } from '../../src/jobs/store.js'
 import { definitionOf } from '../../src/jobs/job.js'
-import { schedulesOf, Ticks } from '../../src/jobs/ticks.js'
 import { digestsDatabase, digestsUrl } from '../support/applications/digests.js'
 import { itOnce } from '../support/engine.js'
 

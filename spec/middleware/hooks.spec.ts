@@ -20,7 +20,7 @@ describe('The hooks of middleware', () => {
         middleware({
           start: async () => void calls.push(`start ${name}`),
           listening: () => void calls.push(`listening ${name}`),
-          drain: async () => void calls.push(`drain ${name}`),
+          finish: async () => void calls.push(`finish ${name}`),
           stop: async () => void calls.push(`stop ${name}`),
         }),
       )
@@ -32,8 +32,8 @@ describe('The hooks of middleware', () => {
       'start jobs',
       'listening database',
       'listening jobs',
-      'drain database',
-      'drain jobs',
+      'finish database',
+      'finish jobs',
       'stop jobs',
       'stop database',
     ])
@@ -58,12 +58,12 @@ describe('The hooks of middleware', () => {
     expect(stopped).to.deep.equal(['database'])
   })
 
-  it('drain beside the pending requests, until the deadline', async () => {
+  it('finish beside the pending requests, until the deadline', async () => {
     const app = new App({ env: 'test', logger: silent, drainTimeout: 300 })
     let deadline = new Date(0)
     app.use(
       middleware({
-        drain: (given) => {
+        finish: (given) => {
           deadline = given
           return new Promise(() => undefined)
         },
@@ -79,7 +79,7 @@ describe('The hooks of middleware', () => {
   it('log a failure while draining, and go on', async () => {
     const lines: string[] = []
     const app = new App({ env: 'test', logger: pino({}, { write: (line: string) => void lines.push(line) }) })
-    app.use(middleware({ drain: () => Promise.reject(new Error('the mail server is away')) }))
+    app.use(middleware({ finish: () => Promise.reject(new Error('the mail server is away')) }))
     await app.close()
     expect(lines.join()).to.include('the mail server is away')
   })

@@ -80,7 +80,7 @@ export class App extends Scope {
       callback: () => this.callback(),
       start: () => this.start(),
       listening: () => this.listening(),
-      drain: (deadline: Date) => this.drain(deadline),
+      finish: (deadline: Date) => this.finish(deadline),
       stop: () => this.stop(),
     }
     this.lifecycle = new Lifecycle(served, options, worker === undefined ? undefined : primary)
@@ -209,9 +209,9 @@ export class App extends Scope {
   }
 
   /** Lets the middleware finish its work. It never rejects, because the shutdown goes on. */
-  private async drain(deadline: Date): Promise<void> {
+  private async finish(deadline: Date): Promise<void> {
     const timeout = setTimeout(Math.max(0, deadline.getTime() - Date.now()), undefined, { ref: false })
-    const work = this.lifecycles.map(async (middleware) => middleware.drain?.(deadline))
+    const work = this.lifecycles.map(async (middleware) => middleware.finish?.(deadline))
     for (const one of work) one.catch((error: unknown) => this.logger.error(error, 'work was not finished'))
     await Promise.race([Promise.allSettled(work), timeout])
   }

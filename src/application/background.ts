@@ -2,6 +2,7 @@ import type Koa from 'koa'
 import type { Logger } from 'pino'
 import type { Background, Context, JobConstructor, JobContext } from '../context.js'
 import { channels } from '../common/channels.js'
+import { memoizeByObject } from '../common/memoize.js'
 import type { Database } from '../data/database.js'
 import { watchWaits } from '../data/engines/own-waits.js'
 import { LazyTransaction } from '../data/transactions/lazy-transaction.js'
@@ -14,6 +15,10 @@ import { RequestQueries } from './request-queries.js'
 
 /** Runs work without a request, such as jobs, with the members of the context that need none. */
 export class BackgroundWork implements Background {
+  private readonly factoryOf = memoizeByObject((target: JobConstructor) =>
+    this.declarations.injector.factory(target),
+  )
+
   constructor(
     private readonly context: Koa['context'],
     private readonly logger: Logger,
@@ -21,10 +26,13 @@ export class BackgroundWork implements Background {
     readonly env: string,
   ) {}
 
-  factory<T>(target: JobConstructor<T>): (job: JobContext, work: (instance: T) => unknown) => unknown {
-    const withInstance = this.declarations.injector.factory(target)
+  instantiate<T extends object>(
+    target: JobConstructor<T>,
+    job: JobContext,
+    work: (instance: T) => unknown,
+  ): unknown {
     // `begin` has made the job from a context.
-    return (job, work) => withInstance(job as Context & JobContext, work)
+    return this.factoryOf(target)(job as Context & JobContext, work as (instance: object) => unknown)
   }
 
   begin(

@@ -38,7 +38,7 @@ export const hookNames = [
   'checkRoutes',
   'listening',
   'check',
-  'drain',
+  'finish',
   'stop',
   'begin',
   'aroundJob',

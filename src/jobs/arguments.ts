@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { isPlainObject } from '../extension.js'
 import { DeclarationError, type Model } from '../index.js'
 
@@ -23,14 +24,16 @@ export type ArgumentsOf<Class> = Class extends abstract new (...args: never[]) =
   : never
 
 /**
- * Returns the arguments of a job as JSON.
+ * Returns the arguments of a job as JSON, which is the same for equal arguments.
  *
  * @throws DeclarationError when JSON would change them, with the path of the value, or when they are too large
  */
 export function toJson(args: unknown, job: string): string {
   if (!isPlainObject(args)) throw rejected(job, 'arguments', args)
   check(args, 'arguments', job, [])
-  const json = JSON.stringify(args)
+  const json = JSON.stringify(args, (_name, value: unknown) =>
+    isPlainObject(value) ? Object.fromEntries(Object.entries(value).toSorted()) : value,
+  )
   const bytes = Buffer.byteLength(json)
   if (bytes <= maxBytes) return json
   throw new DeclarationError(
@@ -39,24 +42,11 @@ export function toJson(args: unknown, job: string): string {
   )
 }
 
-/** The JSON of arguments with sorted names: the same for equal arguments. */
-export function canonicalJson(json: string): string {
-  return JSON.stringify(JSON.parse(json), (_name, value: unknown) =>
-    isPlainObject(value) ? Object.fromEntries(Object.entries(value).toSorted()) : value,
-  )
-}
-
-/** The names of arguments that the log would filter. */
-export function secretPaths(
-  args: unknown,
-  isSecret: (name: string) => boolean,
-  path = 'arguments',
-): string[] {
-  if (typeof args !== 'object' || args === null) return []
-  return Object.entries(args).flatMap(([name, value]) => {
-    const own = Array.isArray(args) ? path : `${path}.${name}`
-    return !Array.isArray(args) && isSecret(name) ? [own] : secretPaths(value, isSecret, own)
-  })
+/** The key of a unique job. */
+export function uniqueKey(name: string, text: string): string {
+  return createHash('sha256')
+    .update(JSON.stringify([name, text]))
+    .digest('base64url')
 }
 
 function check(value: unknown, path: string, job: string, above: readonly unknown[]): void {

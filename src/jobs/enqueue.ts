@@ -1,10 +1,8 @@
-import { createHash } from 'node:crypto'
-import type { EntityManager } from 'typeorm'
 import { milliseconds, newId, type Duration } from '../extension.js'
 import { DeclarationError } from '../index.js'
-import { canonicalJson, toJson } from './arguments.js'
+import { toJson, uniqueKey } from './arguments.js'
 import type { JobDefinition } from './job.js'
-import type { JobStore, NewJob } from './store.js'
+import type { NewJob } from './store.js'
 
 /** The options of `ctx.enqueue`. */
 export interface EnqueueOptions {
@@ -21,28 +19,6 @@ export interface EnqueueOptions {
   unique?: boolean | string
 }
 
-/** The key of a unique job. */
-export function uniqueKey(name: string, text: string): string {
-  return createHash('sha256')
-    .update(JSON.stringify([name, text]))
-    .digest('base64url')
-}
-
-/**
- * Inserts a job.
- *
- * @returns its id; undefined if a waiting job has the same unique key
- */
-export async function enqueueJob(
-  store: JobStore,
-  tx: EntityManager,
-  job: NewJob,
-): Promise<string | undefined> {
-  if (job.uniqueKey !== undefined) return (await store.insertUnique(tx, job)) ? job.id : undefined
-  await store.insert(tx, [job])
-  return job.id
-}
-
 /**
  * Makes the row of a job.
  *
@@ -53,30 +29,31 @@ export function newJob(
   queues: readonly string[],
   args: unknown,
   { delay, at, queue = ownQueue, unique = false }: EnqueueOptions,
-  requestId: string | undefined,
 ): NewJob {
   if (delay !== undefined && at !== undefined)
     throw new DeclarationError(`${name} is enqueued with \`delay\` and \`at\`. Use one of them.`)
   if (at !== undefined && !(at instanceof Date && Number.isFinite(at.getTime())))
     throw new DeclarationError(`${name} is enqueued with an \`at\` that is not a valid Date.`)
-  if (!queues.includes(queue)) throw new DeclarationError(unknownQueue(name, queue, queues))
+  checkQueue(name, queue, queues)
   if (typeof unique === 'string' && (unique === '' || unique.length > 200))
     throw new DeclarationError(`The text of \`unique\` of ${name} must have 1 to 200 characters.`)
   const json = toJson(args, name)
-  const key = typeof unique === 'string' ? `text ${unique}` : `arguments ${canonicalJson(json)}`
+  const key = typeof unique === 'string' ? `text ${unique}` : `arguments ${json}`
   return {
     id: newId(),
     name,
     queue,
     arguments: json,
-    // A delay of 0 is none.
-    delay: delay === undefined || delay === 0 ? 0 : milliseconds(delay),
+    delay: delay ? milliseconds(delay) : 0,
     at: at?.getTime(),
-    uniqueKey: unique === false ? undefined : uniqueKey(name, key),
-    requestId,
+    unique_key: unique === false ? undefined : uniqueKey(name, key),
   }
 }
 
-export function unknownQueue(name: string, queue: string, queues: readonly string[]): string {
-  return `${name} uses the queue "${queue}", which isn't declared. Declared: ${queues.join(', ')}. Add it to jobQueue(database, { queues: [...] }).`
+/** @throws DeclarationError when the queue that a job or an option uses is not declared */
+export function checkQueue(user: string, queue: string, queues: readonly string[]): void {
+  if (!queues.includes(queue))
+    throw new DeclarationError(
+      `${user} uses the queue "${queue}", which isn't declared. Declared: ${queues.join(', ')}. Add it to jobQueue(database, { queues: [...] }).`,
+    )
 }

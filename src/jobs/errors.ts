@@ -28,39 +28,22 @@ export class Discard extends Error {
 /** A run took longer than the `timeout` of its job. */
 export class JobTimeout extends Error {
   override name = 'JobTimeout'
-
-  constructor(name: string, milliseconds: number) {
-    super(
-      `${name} did not end within ${milliseconds / 1000} s, so it was rolled back. Pass job.signal on to what takes long, or ` +
-        'set a longer timeout: @Job({ timeout: ... }).',
-    )
-  }
 }
 
 /** The process is shutting down, and the job must end. */
 export class ShuttingDown extends Error {
   override name = 'ShuttingDown'
-
-  constructor() {
-    super('The process is shutting down, so the job runs again elsewhere.')
-  }
+  override message = 'The process is shutting down, so the job runs again elsewhere.'
 }
 
 /** Another process has taken over the job, or it was discarded. Nothing of the run is saved. */
 export class LeaseLost extends Error {
   override name = 'LeaseLost'
-
-  constructor() {
-    super('the job lost its lease')
-  }
+  override message = 'the job lost its lease'
 }
 
-/** The process of a job's last attempt has ended, so the job does not start again. */
-export class ProcessEnded extends Error {
-  override name = 'ProcessEnded'
+/** A job that no further attempt can run. */
+export class CannotRun extends Error {
+  override name = 'CannotRun'
   readonly isPermanent = true
-
-  constructor() {
-    super('The process that ran the job ended, and the job has no attempt left.')
-  }
 }

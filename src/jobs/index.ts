@@ -13,9 +13,9 @@ export {
   type JobQueue,
   type JobQueueOptions,
 } from './queue.js'
-export type { JobDetails, QueueCounts } from './administration.js'
+export type { QueueCounts } from './store.js'
 export type { EnqueueOptions } from './enqueue.js'
-export type { ScheduleOptions } from './schedule.js'
+export type { ScheduleOptions } from './schedules.js'
 export { jobTables, type JobTableOptions } from './table.js'
 export { Discard, RetryLater } from './errors.js'
 export type { ArgumentsOf } from './arguments.js'

@@ -1,7 +1,7 @@
 import { injectable } from 'tsyringe'
 import { milliseconds, recordName, type Duration } from '../extension.js'
 import { DeclarationError, type JobConstructor, type JobContext } from '../index.js'
-import { declareSchedule, type Schedule as Declared, type ScheduleOptions } from './schedule.js'
+import { declareSchedule, type Schedule as Declared, type ScheduleOptions } from './schedules.js'
 
 /** A job: a class with the `perform` method. Each run has its own instance. */
 export interface Performs<Args = never> {
@@ -40,7 +40,7 @@ export interface JobDefinition {
   schedules: readonly Declared[]
 }
 
-const options = new WeakMap<Function, JobOptions>()
+const definitions = new WeakMap<Function, Omit<JobDefinition, 'schedules'>>()
 const schedules = new WeakMap<Function, Declared[]>()
 
 /**
@@ -57,14 +57,15 @@ const schedules = new WeakMap<Function, Declared[]>()
  */
 export function Job(given: JobOptions = {}) {
   return (target: JobClass): void => {
-    const { attempts = 10, timeout = '15 minutes' } = given
+    const { name = recordName(target.name), queue = 'default', attempts = 10, backoff } = given
     if (!Number.isInteger(attempts) || attempts < 1)
       throw new DeclarationError(
         `@Job of ${target.name} has ${String(attempts)} attempts. Use a whole number from 1.`,
       )
-    milliseconds(timeout)
+    const timeout = milliseconds(given.timeout ?? '15 minutes')
+    const pauseAfter = (attempt: number) => (backoff ? milliseconds(backoff(attempt)) : defaultPause(attempt))
     injectable()(target)
-    options.set(target, given)
+    definitions.set(target, { target, name, queue, attempts, timeout, pauseAfter })
   }
 }
 
@@ -84,18 +85,9 @@ export function Schedule<Args extends object>(expression: string, given: Schedul
 
 /** @throws DeclarationError when the class has no `@Job` */
 export function definitionOf(target: JobClass): JobDefinition {
-  const given = options.get(target)
-  if (!given) throw new DeclarationError(`${target.name} is not a job. Decorate the class with @Job().`)
-  const { name = recordName(target.name), queue = 'default', attempts = 10, backoff } = given
-  return {
-    target,
-    name,
-    queue,
-    attempts,
-    timeout: milliseconds(given.timeout ?? '15 minutes'),
-    pauseAfter: (attempt) => (backoff ? milliseconds(backoff(attempt)) : defaultPause(attempt)),
-    schedules: schedules.get(target) ?? [],
-  }
+  const definition = definitions.get(target)
+  if (definition) return { ...definition, schedules: schedules.get(target) ?? [] }
+  throw new DeclarationError(`${target.name} is not a job. Decorate the class with @Job().`)
 }
 
 function defaultPause(attempt: number): number {

@@ -22,14 +22,13 @@ import {
   type Middleware,
   type Queue,
 } from '../index.js'
-import { Administration, type QueueCounts } from './administration.js'
-import { secretPaths, type ArgumentsOf } from './arguments.js'
-import { enqueueJob, newJob, unknownQueue, type EnqueueOptions } from './enqueue.js'
+import type { ArgumentsOf } from './arguments.js'
+import { checkQueue, newJob, type EnqueueOptions } from './enqueue.js'
 import { definitionOf, Job, type JobClass, type JobDefinition } from './job.js'
 import { Run } from './run.js'
-import { JobStore, type NewJob } from './store.js'
+import { schedulesOf, Ticks } from './schedules.js'
+import { JobStore, type ClaimedJob, type NewJob, type QueueCounts } from './store.js'
 import type { JobTableOptions } from './table.js'
-import { schedulesOf, Ticks } from './ticks.js'
 import { Worker, type WorkerOptions } from './worker.js'
 
 /** The options of `jobQueue`. */
@@ -114,30 +113,18 @@ export interface JobQueue extends Middleware, Queue {
    * @throws the first error of a job, unless `rethrow` is false
    */
   drain(options?: DrainOptions): Promise<Drained>
-  drain(deadline: Date): Promise<unknown>
   /** The numbers of jobs of each queue, for a metric or a page. */
   counts(): Promise<QueueCounts[]>
   /**
-   * Starts the worker of `kit work`.
-   *
-   * @throws DeclarationError when the tables are missing, or a queue is not declared
-   * @internal
-   */
-  work(options: WorkOptions): Promise<Worker>
-  /**
-   * Does the work of `kit jobs`.
+   * The jobs, for `kit work` and `kit jobs`.
    *
    * @internal
    */
-  readonly administration: Administration
+  readonly internal: Jobs
 }
 
 /** The options of `kit work`. */
-export interface WorkOptions {
-  slots: number
-  untilEmpty?: boolean
-  queues?: readonly string[] | undefined
-}
+export type WorkOptions = Pick<WorkerOptions, 'slots'> & Partial<WorkerOptions>
 
 /** The number of jobs that run at a time in a process that serves requests. */
 const defaultSlots = 5
@@ -161,63 +148,57 @@ export function jobQueue(database: Database, options: JobQueueOptions): JobQueue
     enqueue: queue.enqueue.bind(queue),
     waiting: queue.waiting.bind(queue),
     drain: queue.drain.bind(queue),
-    counts: () => queue.administration.counts(),
-    work: queue.work.bind(queue),
-    administration: queue.administration,
+    counts: () => queue.store.counts(),
+    internal: queue,
     declare: queue.declareNamed.bind(queue),
     push: queue.push.bind(queue),
   }) as unknown as JobQueue
 }
 
-class Jobs {
-  private readonly store: JobStore
-  readonly administration: Administration
-  private readonly definitions = new Map<string, JobDefinition>()
-  private readonly queues: readonly string[]
-  private readonly settings: Pick<WorkerOptions, 'lease' | 'poll' | 'keepDead'>
-  private readonly factories = new Map<JobDefinition, ReturnType<Background['factory']>>()
+/** The jobs of an application. */
+export class Jobs {
+  readonly store: JobStore
+  readonly definitions = new Map<string, JobDefinition>()
+  /** The options that all workers of this process share. */
+  readonly settings: Omit<WorkerOptions, 'slots'>
   private readonly isSecret = parameterFilter().isSecret
   private readonly warned = new Set<string>()
-  private readonly workerName = `${hostname().slice(0, 50)}-${process.pid}-${newId().slice(-8)}`
   private background: Background | undefined
   private logger: Logger | undefined
   private worker: Worker | undefined
 
-  constructor(
-    private readonly database: Database,
-    options: JobQueueOptions,
-  ) {
-    const {
-      jobs,
-      queues = ['default'],
-      lease = '30 seconds',
-      poll = '1 second',
-      keepDead = '30 days',
-    } = options
-    this.store = new JobStore(database, options)
-    this.administration = new Administration(this.store, this.definitions, queues)
-    this.queues = queues
-    for (const job of jobs) this.declare(definitionOf(job))
-    this.settings = { lease: milliseconds(lease), poll: milliseconds(poll), keepDead: milliseconds(keepDead) }
+  constructor(database: Database, options: JobQueueOptions) {
+    const { jobs, queues = ['default'] } = options
+    this.settings = {
+      worker: `${hostname().slice(0, 50)}-${process.pid}-${newId().slice(-8)}`,
+      names: [],
+      queues,
+      lease: milliseconds(options.lease ?? '30 seconds'),
+      poll: milliseconds(options.poll ?? '1 second'),
+      keepDead: milliseconds(options.keepDead ?? '30 days'),
+    }
     if (this.settings.lease < 1000)
       throw new DeclarationError('The `lease` of jobQueue() is less than a second. Use 1 second at least.')
+    this.store = new JobStore(database, options)
+    for (const job of jobs) this.declare(definitionOf(job))
     rejectTwice(schedulesOf(this.definitions.values()).map(({ name }) => name))
   }
 
   /** The hooks of its middleware. */
   get hooks(): Hooks {
-    const { add, addAll } = { add: this.add.bind(this), addAll: this.addAll.bind(this) }
+    const add = this.add.bind(this)
+    const { database } = this.store
     return {
       injects: [...this.definitions.values()].map(({ target }) => target),
       contextMembers: {
         enqueue: {
-          value(this: Context & JobContext, ...args: Parameters<EnqueueMembers['enqueue']>) {
-            return inTransaction(this, ({ tx }) => add(tx, this, ...args))
+          async value(this: Context, job: JobClass, args: unknown, options?: EnqueueOptions) {
+            return (await add(this, job, [args], options))[0]
           },
         },
         enqueueAll: {
-          value(this: Context & JobContext, ...args: Parameters<EnqueueMembers['enqueueAll']>) {
-            return inTransaction(this, ({ tx }) => addAll(tx, this, ...args))
+          value(this: Context, job: JobClass, list: readonly unknown[], options?: EnqueueOptions) {
+            return add(this, job, list, options)
           },
         },
       },
@@ -226,13 +207,18 @@ class Jobs {
       },
       start: async (logger) => {
         this.logger = logger
-        await this.database.open()
+        await database.open()
       },
-      listening: () => this.runEmbedded(),
+      listening: () => {
+        const slots = Number(process.env['JOBS'] ?? defaultSlots)
+        if (workerNumber() !== undefined) reportToPrimary({ kit: 'jobs' })
+        else if (slots > 0) this.startWorker({ slots })
+      },
+      finish: async (deadline) => this.worker?.finish(deadline),
       stop: async () => {
         await this.worker?.stop()
         this.worker = undefined
-        await this.database.close()
+        await database.close()
       },
     }
   }
@@ -245,7 +231,7 @@ class Jobs {
       throw new DeclarationError(
         `${other.target.name} and ${target.name} are both the job "${name}". Give one of them another name: @Job({ name: ... }).`,
       )
-    if (!this.queues.includes(queue)) throw new DeclarationError(unknownQueue(name, queue, this.queues))
+    checkQueue(name, queue, this.settings.queues)
     this.definitions.set(name, definition)
   }
 
@@ -258,21 +244,9 @@ class Jobs {
     this.declare(definitionOf(target))
   }
 
-  push(ctx: JobContext | Context, name: string, args: object): Promise<unknown> {
-    const definition = this.definitions.get(name)
-    if (!definition) throw new Error(`The job ${name} is not declared.`)
-    // Extensions store what is larger than the arguments that an application may pass.
-    const row = {
-      id: newId(),
-      name,
-      queue: definition.queue,
-      arguments: JSON.stringify(args),
-      requestId: ctx.requestId,
-    }
-    return inTransaction(ctx as Context, async ({ tx }) => {
-      await this.store.insert(tx, [row])
-      this.wakeAfter(ctx, row)
-    })
+  /** Enqueues the job of an extension, whose arguments can be larger than those of an application. */
+  push(ctx: Context, name: string, args: object): Promise<unknown> {
+    return this.insert(ctx, [{ id: newId(), name, queue: 'default', arguments: JSON.stringify(args) }])
   }
 
   async enqueue(
@@ -281,47 +255,33 @@ class Jobs {
     args: unknown,
     options: EnqueueOptions = {},
   ): Promise<string | undefined> {
-    return enqueueJob(this.store, tx, this.newJob(job, args, options))
+    return (await this.store.insert(tx, [this.newJob(job, args, options)]))[0]
   }
 
-  /** Enqueues a job in the transaction of a request or a job, and wakes the worker after its commit. */
-  private async add(
-    tx: EntityManager,
-    ctx: Context,
-    job: JobClass,
-    args: unknown,
-    options: EnqueueOptions = {},
-  ): Promise<string | undefined> {
-    const row = this.newJob(job, args, options, ctx.requestId)
-    const id = await enqueueJob(this.store, tx, row)
-    if (id !== undefined) this.wakeAfter(ctx, row)
-    return id
+  private async add(ctx: Context, job: JobClass, list: readonly unknown[], options: EnqueueOptions = {}) {
+    return this.insert(
+      ctx,
+      list.map((args) => this.newJob(job, args, options)),
+    )
   }
 
-  private async addAll(
-    tx: EntityManager,
-    ctx: Context,
-    job: JobClass,
-    list: readonly unknown[],
-    options: EnqueueOptions = {},
-  ): Promise<string[]> {
-    const rows = list.map((args) => this.newJob(job, args, options, ctx.requestId))
-    const [first] = rows
-    if (!first) return []
-    this.wakeAfter(ctx, first)
-    if (first.uniqueKey === undefined) {
-      await this.store.insert(tx, rows)
-      return rows.map(({ id }) => id)
-    }
-    const ids: string[] = []
-    for (const row of rows) ids.push((await enqueueJob(this.store, tx, row)) ?? '')
-    return ids.filter(Boolean)
+  /** Inserts jobs in the transaction of a request or a job, and wakes the worker after its commit. */
+  private insert(ctx: Context, jobs: readonly NewJob[]): Promise<string[]> {
+    return inTransaction(ctx, async ({ tx }) => {
+      const ids = await this.store.insert(
+        tx,
+        jobs.map((job) => ({ ...job, request_id: ctx.requestId })),
+      )
+      const isDue = jobs.some(({ delay, at }) => !delay && at === undefined)
+      if (isDue && this.worker) ctx.afterCommit(() => this.worker?.wake())
+      else if (isDue && workerNumber() !== undefined) ctx.afterCommit(() => reportToPrimary({ kit: 'wake' }))
+      return ids
+    })
   }
 
-  private newJob(job: JobClass, args: unknown, options: EnqueueOptions, requestId?: string): NewJob {
-    const definition = this.definitionOf(job)
-    const row = newJob(definition, this.queues, args, options, requestId)
-    if (this.background?.env === 'development') this.warnOfSecrets(definition, args)
+  private newJob(job: JobClass, args: unknown, options: EnqueueOptions): NewJob {
+    const row = newJob(this.definitionOf(job), this.settings.queues, args, options)
+    if (this.background?.env === 'development') this.warnOfSecrets(row)
     return row
   }
 
@@ -333,89 +293,73 @@ class Jobs {
     )
   }
 
-  private warnOfSecrets({ name }: JobDefinition, args: unknown): void {
-    const paths = secretPaths(args, this.isSecret)
-    if (paths.length === 0 || this.warned.has(name)) return
+  private warnOfSecrets({ name, arguments: json }: NewJob): void {
+    const secrets: string[] = []
+    JSON.parse(json, (member, value: unknown) => {
+      if (this.isSecret(member)) secrets.push(member)
+      return value
+    })
+    if (secrets.length === 0 || this.warned.has(name)) return
     this.warned.add(name)
     this.logger?.warn(
-      `${name} is enqueued with ${paths.join(', ')}, which the database stores as plain text until the job ends. Pass an id, ` +
+      `${name} is enqueued with ${secrets.join(', ')}, which the database stores as plain text until the job ends. Pass an id, ` +
         'and read or make the secret in the job.',
     )
   }
 
-  private wakeAfter(ctx: Context | JobContext, { delay = 0, at }: NewJob): void {
-    if (delay > 0 || at !== undefined) return
-    if (this.worker) ctx.afterCommit(() => this.worker?.wake())
-    else if (workerNumber() !== undefined) ctx.afterCommit(() => reportToPrimary({ kit: 'wake' }))
-  }
-
-  private runEmbedded(): void {
-    const slots = Number(process.env['JOBS'] ?? defaultSlots)
-    if (workerNumber() !== undefined) reportToPrimary({ kit: 'jobs' })
-    else if (slots > 0) this.startWorker({ slots })
-  }
-
+  /**
+   * Starts the worker of `kit work`.
+   *
+   * @throws DeclarationError when the tables are missing, or a queue is not declared
+   */
   async work(options: WorkOptions): Promise<Worker> {
-    const unknown = options.queues?.find((name) => !this.queues.includes(name))
-    if (unknown !== undefined) throw new DeclarationError(unknownQueue('--queues', unknown, this.queues))
-    await this.administration.check()
+    for (const queue of options.queues ?? []) checkQueue('--queues', queue, this.settings.queues)
+    await this.store.check()
     const worker = this.startWorker(options)
     this.logger?.info(
-      `running jobs of the queues ${(options.queues ?? this.queues).join(', ')}, ${options.slots} at a time`,
+      `running jobs of the queues ${(options.queues ?? this.settings.queues).join(', ')}, ${options.slots} at a time`,
     )
     onWake(() => worker.wake())
     return worker
   }
 
   /** Starts the worker of this process. */
-  private startWorker({ slots, untilEmpty = false, queues = this.queues }: WorkOptions): Worker {
-    const { logger } = this
+  private startWorker({ queues = this.settings.queues, ...options }: WorkOptions): Worker {
+    const { logger, store, definitions } = this
     if (!logger) throw new Error('A worker starts after the application.')
-    const definitions = [...this.definitions.values()].filter(({ queue }) => queues.includes(queue))
-    const ticks = new Ticks(this.store, schedulesOf(definitions))
-    const env = { ...this.runEnvironment, definitions: this.definitions, logger, ticks }
-    return (this.worker = new Worker(env, { ...this.settings, slots, untilEmpty, queues }))
+    const own = schedulesOf(definitions.values()).filter(({ job }) => queues.includes(job.queue))
+    const ticks = new Ticks(store, own)
+    const all = { ...this.settings, ...options, queues, names: [...definitions.keys()] }
+    return (this.worker = new Worker(store, ticks, logger, all, (job) => this.run(job)))
   }
 
-  private get runEnvironment() {
-    const { background, store, workerName: worker } = this
-    if (!background)
+  /** Begins a run of a claimed job, whose name is one of its definitions. */
+  private run(job: ClaimedJob): Run | undefined {
+    const definition = this.definitions.get(job.name)
+    if (!this.background)
       throw new DeclarationError('jobQueue() needs app.use(jobs), and an application that has started.')
-    const factory = (definition: JobDefinition) => {
-      const known = this.factories.get(definition) ?? background.factory(definition.target)
-      this.factories.set(definition, known)
-      return known
-    }
-    return { background, store, worker, factory }
+    return definition && new Run(job, definition, this.store, this.background, this.settings.worker)
   }
 
   async waiting(job: JobClass): Promise<unknown[]> {
     const { name } = this.definitionOf(job)
-    const rows = await this.store.select<{ arguments: string }>(
-      `SELECT arguments FROM ${this.store.jobs} WHERE name = ? AND state = 'waiting' ORDER BY due_at, id`,
-      [name],
+    const rows = await this.store.query<{ arguments: string }>(
+      `SELECT arguments FROM ${this.store.jobs} WHERE name = :name AND state = 'waiting' ORDER BY due_at, id`,
+      { name },
     )
     return rows.map((row): unknown => JSON.parse(row.arguments))
   }
 
-  /** Finishes the running jobs at a shutdown; or runs what is due, in specs. */
-  async drain(given: DrainOptions | Date = {}): Promise<unknown> {
-    return given instanceof Date ? this.worker?.drain(given.getTime()) : this.runDue(given)
-  }
-
-  private async runDue({ delayed = false, rethrow = true }: DrainOptions): Promise<Drained> {
-    const env = this.runEnvironment
-    const claims = { worker: env.worker, queues: this.queues, names: [...this.definitions.keys()] }
+  async drain({ delayed: later = false, rethrow = true }: DrainOptions = {}): Promise<Drained> {
+    const claims = { ...this.settings, names: [...this.definitions.keys()] }
     const drained: Drained = { finished: 0, failed: [] }
-    const done: string[] = []
+    const except: string[] = []
     for (;;) {
-      const options = { later: delayed, except: done }
-      const [job] = await this.store.claim(claims, 1, this.settings.lease, options)
-      const definition = job && this.definitions.get(job.name)
-      if (!job || !definition) return drained
-      done.push(job.id)
-      const run = new Run(job, definition, env)
-      if ((await run.execute()) === 'finished') drained.finished += 1
+      const [job] = await this.store.claim(claims, 1, { later, except })
+      const run = job && this.run(job)
+      if (!run) return drained
+      except.push(job.id)
+      if (await run.execute()) drained.finished += 1
       else if (rethrow) throw run.error
       else drained.failed.push(run.error)
     }

@@ -5,30 +5,20 @@ import {
   loggedError,
   milliseconds,
   OutcomeUnknown,
+  retry,
 } from '../extension.js'
 import { ServiceUnavailable, type Background, type BackgroundTransaction, type JobContext } from '../index.js'
-import { Discard, JobTimeout, LeaseLost, ProcessEnded, RetryLater, ShuttingDown } from './errors.js'
+import { CannotRun, Discard, JobTimeout, LeaseLost, RetryLater, ShuttingDown } from './errors.js'
 import type { JobDefinition, Performs } from './job.js'
 import type { ClaimedJob, Ending, JobStore } from './store.js'
-
-/** The services that the runs of a worker share. */
-export interface RunEnvironment {
-  store: JobStore
-  background: Background
-  /** The name of this worker. */
-  worker: string
-  /** Returns the function that instantiates the class of a job. */
-  factory(definition: JobDefinition): ReturnType<Background['factory']>
-}
 
 /** Milliseconds after which a job runs again whose transaction conflicted, or whose connection was lost. */
 const conflictPause = 1000
 
-/** The number of times that the end of a failed run is stored while the database is away. After that, its lease expires. */
-const storeAttempts = 5
+/** The end of a failed run is stored again while the database is away. After that, the job's lease expires. */
+const storing = { first: conflictPause, max: conflictPause, retries: 4, isTemporary: () => true }
 
-/** How a run has ended. */
-export type Outcome = 'finished' | 'failed' | 'dead' | 'discarded' | 'handed back' | 'lost'
+type Level = 'info' | 'warn' | 'error'
 
 /** One attempt of a job, in a transaction that deletes the job with its effects. */
 export class Run {
@@ -39,7 +29,8 @@ export class Run {
   private reject: (reason: Error) => void = () => {}
   private readonly context: JobContext
   private readonly transaction: BackgroundTransaction
-  private readonly line: { ms?: number; late: number }
+  /** Fields of the line in the log. */
+  private readonly line: { late: number }
   private readonly startedAt = performance.now()
   /** Whether the process of the last attempt has ended. This run only makes the job dead. */
   private readonly isOver: boolean
@@ -47,15 +38,17 @@ export class Run {
   constructor(
     private readonly job: ClaimedJob,
     private readonly definition: JobDefinition,
-    private readonly env: RunEnvironment,
+    private readonly store: JobStore,
+    private readonly background: Background,
+    private readonly worker: string,
   ) {
-    const { id, name, queue, requestId, late } = job
-    this.isOver = job.wasRunning && job.attempt > definition.attempts
-    const attempt = this.isOver ? job.attempt - 1 : job.attempt
+    const { id, name, queue, state, attempts, request_id } = job
+    this.isOver = state === 'running' && attempts >= definition.attempts
+    const attempt = attempts + (this.isOver ? 0 : 1)
+    this.line = { late: Math.max(0, Number(job.late)) }
     const { signal } = this.controller
-    this.line = { late }
-    const members = { id, name: definition.target.name, attempt, signal, requestId }
-    const begun = env.background.begin(env.store.database, members, { job: id, name, queue, attempt })
+    const members = { id, name: definition.target.name, attempt, signal, requestId: request_id ?? undefined }
+    const begun = background.begin(store.database, members, { job: id, name, queue, attempt })
     this.context = begun.job
     this.transaction = begun.transaction
     this.stopped = new Promise((_, reject) => (this.reject = reject))
@@ -73,39 +66,43 @@ export class Run {
     this.reject(reason)
   }
 
-  /** Runs the job, and stores how it has ended. It never rejects. */
-  async execute(): Promise<Outcome> {
-    const { background } = this.env
+  /** Runs the job, and stores how it has ended. It never rejects. Returns whether the job is finished. */
+  async execute(): Promise<boolean> {
     try {
-      await background.around(this.context, this.line, () => this.attempt())
+      await this.background.around(this.context, this.line, () => this.attempt())
     } catch (error) {
       this.error = error
-      return this.endFailed(error).catch((cause: unknown) => {
+      const hasArrived = await this.fail(error).catch((cause: unknown) =>
         this.log(
           'error',
           'the end of the job could not be stored, so it runs again when its lease expires',
           cause,
-        )
-        return 'lost'
-      })
+        ),
+      )
+      if (!hasArrived) return false
     }
     this.log('info', 'job finished')
-    await this.runHooks()
-    return 'finished'
+    for (const hook of this.transaction.hooks)
+      try {
+        await hook()
+      } catch (error) {
+        this.context.log.error(error, 'a callback after the commit failed')
+      }
+    return true
   }
 
   /** Performs the job, and commits. */
   private async attempt(): Promise<void> {
-    const { job, definition, context, transaction } = this
-    const { store, worker } = this.env
-    const timer = setTimeout(
-      () => this.stop(new JobTimeout(job.name, definition.timeout)),
-      Math.min(definition.timeout, 2 ** 31 - 1),
-    )
+    const { context, transaction } = this
+    const { name, timeout } = this.definition
+    const late =
+      `${name} did not end within ${timeout / 1000} s, so it was rolled back. Pass job.signal on to what takes long, or ` +
+      'set a longer timeout: @Job({ timeout: ... }).'
+    const timer = setTimeout(() => this.stop(new JobTimeout(late)), Math.min(timeout, 2 ** 31 - 1))
     try {
       await Promise.race([this.perform(), this.stopped])
       await checkBeforeCommit(context)
-      if (!(await store.end(context.tx, job, worker))) throw new LeaseLost()
+      if (!(await this.store.end(context.tx, this.job, this.worker))) throw new LeaseLost()
       clearTimeout(timer)
       await transaction.commit()
     } catch (error) {
@@ -119,88 +116,65 @@ export class Run {
   }
 
   private perform(): Promise<unknown> {
-    if (this.isOver) throw new ProcessEnded()
+    if (this.isOver)
+      throw new CannotRun('The process that ran the job ended, and the job has no attempt left.')
     const args = argumentsOf(this.job)
-    const withInstance = this.env.factory(this.definition)
+    const { background, context, definition } = this
     // `enqueue` has checked the arguments, or that of an earlier release.
-    const perform = (instance: unknown) => (instance as Performs).perform(args as never, this.context)
-    const work = (async () => withInstance(this.context, perform))()
+    const perform = (instance: Performs) => instance.perform(args as never, context)
+    const work = (async () => background.instantiate(definition.target, context, perform))()
     // A run that was stopped does not wait for it.
     work.catch(ignore)
     return work
   }
 
-  private async endFailed(error: unknown): Promise<Outcome> {
-    const { job, env } = this
-    const [outcome, ending, message] = this.endingOf(error)
-    if (!ending) {
-      this.log('warn', message, error)
-      return outcome
-    }
-    const isOwner = await insist(() =>
-      outcome === 'discarded'
-        ? env.store.end(undefined, job, env.worker)
-        : env.store.fail(job, env.worker, ending),
+  /** Stores the end of a failed run. Returns whether its commit has arrived, although the response has not. */
+  private async fail(error: unknown): Promise<boolean> {
+    const [level, message, ending] = this.endingOf(error)
+    const store = () => this.store.fail(this.job, this.worker, ending)
+    const isOwner = !(error instanceof LeaseLost) && (await retry(store, storing))
+    if (
+      !isOwner &&
+      error instanceof OutcomeUnknown &&
+      (await this.store.list({ ids: [this.job.id] })).length === 0
     )
-    if (isOwner) {
-      const level = outcome === 'dead' ? 'error' : outcome === 'failed' ? 'warn' : 'info'
-      this.log(level, message, error, ending)
-      return outcome
-    }
-    // The commit has arrived, although its response has not.
-    if (isUnknown(error) && !(await env.store.has(job.id))) {
-      this.log('info', 'job finished')
-      await this.runHooks()
-      this.error = undefined
-      return 'finished'
-    }
-    this.log('warn', 'lost its lease')
-    return 'lost'
+      return true
+    if (isOwner) this.log(level, message, error, ending.delay)
+    else this.log('warn', 'lost its lease')
+    return false
   }
 
-  /** Returns the end of a failed run as it is stored, and the message of its line in the log. */
-  private endingOf(error: unknown): [outcome: Outcome, ending: Ending | undefined, message: string] {
-    const { attempt } = this.job
-    const { attempts, pauseAfter } = this.definition
-    const isLast = attempt >= attempts
-    const stored = { error: storedError(error) }
-    if (error instanceof LeaseLost) return ['lost', undefined, 'lost its lease']
-    if (this.controller.signal.reason instanceof ShuttingDown) {
-      const dead: Ending = { state: 'dead', counts: true, ...stored }
-      if (attempts === 1) return ['dead', dead, 'job is dead']
-      return ['handed back', { state: 'waiting', counts: false }, 'handed back']
-    }
-    if (error instanceof Discard) return ['discarded', { state: 'dead', counts: true }, 'job discarded']
+  /** Returns the line in the log for a failed run, and its end as it is stored. */
+  private endingOf(error: unknown): [level: Level, message: string, ending: Ending] {
+    const { attempts } = this.job
+    const { attempts: most, pauseAfter } = this.definition
+    const attempt = attempts + 1
+    if (this.controller.signal.reason instanceof ShuttingDown && most > 1)
+      return ['info', 'handed back', { state: 'waiting', attempts }]
+    if (error instanceof Discard) return ['info', 'job discarded', { attempts }]
+    const stored = storedError(error)
     if (error instanceof RetryLater) {
       const delay = milliseconds(error.delay)
-      return ['failed', { state: 'waiting', delay, counts: false, ...stored }, 'job runs again later']
+      return ['warn', 'job runs again later', { state: 'waiting', attempts, delay, error: stored }]
     }
-    if (isLast || Reflect.get(Object(error), 'isPermanent') === true)
-      return ['dead', { state: 'dead', counts: !this.isOver, ...stored }, 'job is dead']
+    if (attempt >= most || Reflect.get(Object(error), 'isPermanent') === true)
+      return [
+        'error',
+        'job is dead',
+        { state: 'dead', attempts: this.isOver ? attempts : attempt, error: stored },
+      ]
     const delay = isTemporary(error) ? conflictPause : pauseAfter(attempt)
-    return ['failed', { state: 'waiting', delay, counts: true, ...stored }, 'job failed']
+    return ['warn', 'job failed', { state: 'waiting', attempts: attempt, delay, error: stored }]
   }
 
-  private async runHooks(): Promise<void> {
-    for (const hook of this.transaction.hooks)
-      try {
-        await hook()
-      } catch (error) {
-        this.context.log.error(error, 'a callback after the commit failed')
-      }
-  }
-
-  private log(level: 'info' | 'warn' | 'error', message: string, err?: unknown, ending?: Ending): void {
+  private log(level: Level, message: string, err?: unknown, delay = 0): void {
     const ms = Math.round((performance.now() - this.startedAt) * 10) / 10
-    const next = ending?.delay && new Date(Date.now() + ending.delay).toISOString()
-    this.context.log[level](
-      { ...this.line, ms, ...(err !== undefined && { err }), ...(next && { next }) },
-      message,
-    )
+    const next = delay > 0 ? new Date(Date.now() + delay).toISOString() : undefined
+    this.context.log[level]({ ...this.line, ms, err, next }, message)
   }
 }
 
-/** @throws a permanent error when they are not an object, because no later attempt would succeed */
+/** @throws CannotRun when they are not an object */
 function argumentsOf({ arguments: json, name }: ClaimedJob): object {
   try {
     const args: unknown = JSON.parse(json)
@@ -208,12 +182,7 @@ function argumentsOf({ arguments: json, name }: ClaimedJob): object {
   } catch {
     // As below.
   }
-  throw Object.assign(
-    new Error(`The arguments of ${name} in the table are not a JSON object, so it cannot run.`),
-    {
-      isPermanent: true,
-    },
-  )
+  throw new CannotRun(`The arguments of ${name} in the table are not a JSON object, so it cannot run.`)
 }
 
 /** The error without secrets, as JSON. A violated constraint is explained without the values that the database repeats. */
@@ -226,23 +195,7 @@ function storedError(error: unknown): string {
 
 /** Whether another attempt may succeed at once: after a conflict, or when the connection was lost. */
 function isTemporary(error: unknown): boolean {
-  return isUnknown(error) || explainDatabaseError(error) instanceof ServiceUnavailable
-}
-
-function isUnknown(error: unknown): boolean {
-  return error instanceof OutcomeUnknown
-}
-
-/** Repeats work while the database is away. */
-async function insist<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await work()
-    } catch (error) {
-      if (attempt === storeAttempts) throw error
-    }
-    await new Promise((resolve) => setTimeout(resolve, conflictPause))
-  }
+  return error instanceof OutcomeUnknown || explainDatabaseError(error) instanceof ServiceUnavailable
 }
 
 function ignore(): void {}

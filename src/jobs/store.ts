@@ -1,6 +1,6 @@
-import type { DataSource, EntityManager, QueryResult, QueryRunner } from 'typeorm'
-import { engineOf } from '../extension.js'
-import type { Database } from '../index.js'
+import { QueryFailedError, type EntityManager, type ObjectLiteral } from 'typeorm'
+import { engineOf, isId, newId, wordOf } from '../extension.js'
+import { DeclarationError, type Database } from '../index.js'
 import { tableNames, type JobTableOptions } from './table.js'
 
 /** A job to enqueue. */
@@ -14,23 +14,18 @@ export interface NewJob {
   delay?: number
   /** The time at which it is due, instead of a delay. */
   at?: number | undefined
-  uniqueKey?: string | undefined
-  requestId?: string | undefined
+  unique_key?: string | undefined
+  request_id?: string | undefined
 }
 
-/** A job that this process has claimed. */
-export interface ClaimedJob {
-  readonly id: string
-  readonly name: string
-  readonly queue: string
-  readonly arguments: string
-  /** The number of this attempt, from 1. */
-  readonly attempt: number
-  /** Whether the process of an earlier attempt has ended. */
-  readonly wasRunning: boolean
+/** A job that this process has claimed, as it was before. */
+export interface ClaimedJob extends Readonly<Pick<NewJob, 'id' | 'name' | 'queue' | 'arguments'>> {
+  readonly state: 'waiting' | 'running'
+  /** The number of earlier attempts. */
+  readonly attempts: number
   /** Milliseconds from the time at which it was due. */
-  readonly late: number
-  readonly requestId: string | undefined
+  readonly late: number | string
+  readonly request_id: string | null
 }
 
 /** The jobs that a worker can run. */
@@ -39,21 +34,47 @@ export interface Claims {
   /** The names of the jobs that it knows. */
   names: readonly string[]
   queues: readonly string[]
+  /** Milliseconds. */
+  lease: number
 }
 
 /** How a run ends that has not succeeded. */
 export interface Ending {
-  state: 'waiting' | 'dead'
+  /** Without a state, the job is deleted. */
+  state?: 'waiting' | 'dead'
+  attempts: number
   /** Milliseconds until it is due again. */
   delay?: number
-  /** Whether the run counts as an attempt. */
-  counts: boolean
   /** JSON. By default the last error stays. */
   error?: string
 }
 
+/** The numbers of jobs of a queue. */
+export interface QueueCounts {
+  queue: string
+  waiting: number
+  running: number
+  dead: number
+  /** Milliseconds since the oldest waiting job was due; undefined if none is. */
+  age: number | undefined
+}
+
+/** Which jobs a command is about. */
+export interface Selection {
+  ids?: readonly string[]
+  state?: string | undefined
+  queue?: string | undefined
+  name?: string | undefined
+}
+
 /** The number of rows of an INSERT. */
 const batch = 500
+
+/** The row that a run must still own at its end. */
+const ownRow = 'id = :id AND worker = :worker AND attempts = :attempts + 1'
+
+/** The jobs that a worker may claim. */
+const claimable = 'due_at IS NOT NULL AND name IN (:...names) AND (worker IS NULL OR worker <> :worker)'
 
 /** The rows of the tables of jobs and schedules, on each engine. */
 export class JobStore {
@@ -68,70 +89,58 @@ export class JobStore {
     this.jobs = database.driver.escape(this.tables.jobs)
   }
 
-  /** Inserts jobs. */
-  async insert(tx: EntityManager, jobs: readonly NewJob[]): Promise<void> {
-    for (let from = 0; from < jobs.length; from += batch) {
-      const [sql, values] = this.insertion(jobs.slice(from, from + batch))
-      await this.in(tx, (runner) => this.query(runner, sql, values))
-    }
+  /** The engine of the database. */
+  get engine() {
+    return engineOf(this.database)
   }
 
   /**
-   * Inserts a job with a unique key, or locks the waiting job that has it.
+   * Inserts jobs. A waiting job with the same unique key is locked instead.
    *
-   * @returns whether it was inserted
+   * @returns the ids of those that were inserted
    */
-  insertUnique(tx: EntityManager, job: NewJob): Promise<boolean> {
-    const { lockDuplicate } = this.engine
-    const [sql, values] = this.insertion([job])
-    return this.in(tx, async (runner) => {
-      await this.query(runner, `${sql} ${lockDuplicate('unique_key')}`, values)
-      // The row is locked, so this reads it as it is now, also in a transaction that reads a snapshot.
-      const lock = this.engine.skipLocked ? 'FOR UPDATE' : ''
-      const find = `SELECT id FROM ${this.jobs} WHERE unique_key = ? ${lock}`
-      const [row] = await this.rows<{ id: string }>(runner, find, [job.uniqueKey])
-      return row?.id === job.id
-    })
+  async insert(tx: EntityManager, jobs: readonly NewJob[]): Promise<string[]> {
+    const { now, skipLocked } = this.engine
+    const ids: string[] = []
+    for (let from = 0; from < jobs.length; from += batch) {
+      // A statement cannot lock its own row.
+      const byKey = jobs.slice(from, from + batch).map((job) => [job.unique_key ?? job.id, job] as const)
+      const part = [...new Map(byKey).values()]
+      const rows = part.map(({ delay = 0, at, ...job }) => {
+        const due_at = at ?? (() => `${now} + ${Math.round(delay)}`)
+        return { ...job, state: 'waiting', attempts: 0, enqueued_at: () => now, due_at }
+      })
+      const insertion = tx
+        .createQueryBuilder()
+        .insert()
+        .into(this.tables.jobs, Object.keys(rows[0] ?? {}))
+        .values(rows)
+      const keys = part.flatMap(({ unique_key: key }) => key ?? [])
+      if (keys.length > 0) insertion.orUpdate(['unique_key'], ['unique_key'])
+      await insertion.execute()
+      // The rows are locked, so this reads them as they are now, also in a transaction that reads a snapshot.
+      const find = `SELECT id FROM ${this.jobs} WHERE unique_key IN (:...keys) ${skipLocked ? 'FOR UPDATE' : ''}`
+      const found = keys.length > 0 ? await this.query<{ id: string }>(find, { keys }, tx) : part
+      ids.push(...part.flatMap(({ id }) => (found.some((row) => row.id === id) ? id : [])))
+    }
+    return ids
   }
 
-  private insertion(jobs: readonly NewJob[]): [sql: string, values: unknown[]] {
-    const { now } = this.engine
-    const columns = 'id, name, queue, arguments, state, attempts, unique_key, request_id, enqueued_at, due_at'
-    const rows = jobs.map(
-      ({ at }) => `(?, ?, ?, ?, 'waiting', 0, ?, ?, ${now}, ${at === undefined ? `${now} + ?` : '?'})`,
-    )
-    const values = jobs.flatMap((job) => [
-      job.id,
-      job.name,
-      job.queue,
-      job.arguments,
-      job.uniqueKey ?? null,
-      job.requestId ?? null,
-      job.at ?? job.delay ?? 0,
-    ])
-    return [`INSERT INTO ${this.jobs} (${columns}) VALUES ${rows.join(', ')}`, values]
-  }
-
-  /** Reads the time of the database, and the time at which the first job of each queue is due. It takes no lock. */
-  async poll(claims: Claims): Promise<{ now: number; due: (number | undefined)[] }> {
-    const { queues } = claims
-    const [condition, values] = this.claimable(claims)
-    const first = queues.map(
+  /** Reads the time of the database, and the time at which the first job of all queues is due. It takes no lock. */
+  async poll(claims: Claims): Promise<{ now: number; due: number }> {
+    const first = claims.queues.map(
       (_, index) =>
-        `(SELECT due_at FROM ${this.jobs} WHERE ${condition} ORDER BY due_at LIMIT 1) AS q${index}`,
+        `(SELECT due_at FROM ${this.jobs} WHERE queue = :${index} AND ${claimable} ORDER BY due_at LIMIT 1) AS q${index}`,
     )
     const sql = `SELECT ${[`${this.engine.now} AS now`, ...first].join(', ')}`
-    const all = queues.flatMap((queue) => values(queue))
-    const [row = {}] = await this.alone((runner) => this.rows<Record<string, unknown>>(runner, sql, all))
-    const times = queues.map((_, index) => row[`q${index}`])
-    return {
-      now: Number(row['now']),
-      due: times.map((time) => (time === null || time === undefined ? undefined : Number(time))),
-    }
+    const [row = {}] = await this.query(sql, { ...claims, ...claims.queues })
+    const { now, ...due } = row
+    const times = Object.values(due).flatMap((time) => (time === null ? [] : Number(time)))
+    return { now: Number(now), due: Math.min(Infinity, ...times) }
   }
 
   /**
-   * Claims due jobs, from the first queues first.
+   * Claims due jobs, from the first queues first, and in each queue the first that was due first.
    *
    * @param options.later also claims jobs that are due later
    * @param options.except the ids of jobs that it does not claim
@@ -139,204 +148,138 @@ export class JobStore {
   async claim(
     claims: Claims,
     count: number,
-    lease: number,
     { later = false, except = [] }: { later?: boolean; except?: readonly string[] } = {},
   ): Promise<ClaimedJob[]> {
-    const [condition, values] = this.claimable(claims)
-    const due = later ? '' : `AND due_at <= ${this.engine.now}`
-    const others = except.length > 0 ? `AND id NOT IN (${marks(except)})` : ''
-    const where = `WHERE ${condition} ${due} ${others} ORDER BY due_at LIMIT ?`
-    const claimed: Row[] = []
+    const { now, skipLocked = '' } = this.engine
+    const due = `SELECT *, ${now} - due_at AS late FROM ${this.jobs} WHERE queue = :queue AND ${claimable}
+      ${later ? '' : `AND due_at <= ${now}`} ${except.length > 0 ? 'AND id NOT IN (:...except)' : ''}
+      ORDER BY due_at LIMIT :count ${skipLocked}`
+    const claimed: ClaimedJob[] = []
     for (const queue of claims.queues) {
       const left = count - claimed.length
-      if (left === 0) break
-      claimed.push(...(await this.start(where, [...values(queue), ...except, left], claims.worker, lease)))
+      if (left > 0) claimed.push(...(await this.start(due, { ...claims, except, queue, count: left })))
     }
-    return claimed.map(toClaimed)
+    return claimed
   }
 
-  /** Starts jobs, and returns their rows as they were before, the first that was due first. */
-  private async start(where: string, values: unknown[], worker: string, lease: number): Promise<Row[]> {
-    const { now, skipLocked = '', updatesFrom } = this.engine
-    const change = `UPDATE ${this.jobs} SET state = 'running', worker = ?, attempts = attempts + 1, unique_key = NULL, due_at = ${now} + ?`
-    if (updatesFrom) {
-      const due = `SELECT id AS due_id, state AS was, due_at AS was_due FROM ${this.jobs} ${where} ${skipLocked}`
-      const columns = `id, name, queue, arguments, was AS state, attempts - 1 AS attempts, request_id, ${now} - was_due AS late`
-      const sql = `WITH due AS MATERIALIZED (${due}) ${change} FROM due WHERE id = due_id RETURNING ${columns}`
-      const rows = await this.alone((runner) => this.rows<Row>(runner, sql, [...values, worker, lease]))
-      return rows.toSorted((one, other) => Number(other.late) - Number(one.late))
+  /** Starts the jobs of a query. */
+  private async start(due: string, parameters: ObjectLiteral): Promise<ClaimedJob[]> {
+    const { now, updatesInQueries } = this.engine
+    const start = `UPDATE ${this.jobs} SET state = 'running', worker = :worker, attempts = attempts + 1, unique_key = NULL,
+      due_at = ${now} + :lease WHERE id IN`
+    if (updatesInQueries) {
+      const queries = `due AS MATERIALIZED (${due}), started AS (${start} (SELECT id FROM due))`
+      return this.query(`WITH ${queries} SELECT * FROM due ORDER BY late DESC`, parameters)
     }
-    return this.transaction(async (runner) => {
-      const columns = `id, name, queue, arguments, state, attempts, request_id, ${now} - due_at AS late`
-      const rows = await this.rows<Row>(
-        runner,
-        `SELECT ${columns} FROM ${this.jobs} ${where} ${skipLocked}`,
-        values,
-      )
+    // MariaDB would lock the gaps between rows at its own level, so that requests could not insert jobs.
+    return this.database.transaction('READ COMMITTED', async (tx) => {
+      const rows = await this.query<ClaimedJob>(due, parameters, tx)
       const ids = rows.map(({ id }) => id)
-      if (rows.length > 0)
-        await this.query(runner, `${change} WHERE id IN (${marks(ids)})`, [worker, lease, ...ids])
+      if (ids.length > 0) await this.query(`${start} (:...ids)`, { ...parameters, ids }, tx)
       return rows
     })
   }
 
-  /** The condition of jobs that a worker may claim, with its values for a queue. */
-  private claimable({ worker, names }: Claims): [sql: string, values: (queue: string) => unknown[]] {
-    return [
-      `queue = ? AND due_at IS NOT NULL AND name IN (${marks(names)}) AND (worker IS NULL OR worker <> ?)`,
-      (queue) => [queue, ...names, worker],
-    ]
-  }
-
   /** Extends the leases of running jobs. Returns the ids of those that this worker has lost. */
-  async extend(worker: string, ids: readonly string[], lease: number): Promise<string[]> {
-    return this.alone(async (runner) => {
-      const mine = `id IN (${marks(ids)}) AND worker = ? AND state = 'running'`
-      const { affected } = await this.query(
-        runner,
-        `UPDATE ${this.jobs} SET due_at = ${this.engine.now} + ? WHERE ${mine}`,
-        [lease, ...ids, worker],
-      )
-      if (affected === ids.length) return []
-      const rows = await this.rows<{ id: string }>(runner, `SELECT id FROM ${this.jobs} WHERE ${mine}`, [
-        ...ids,
-        worker,
-      ])
-      return ids.filter((id) => !rows.some((row) => row.id === id))
-    })
+  async extend({ worker, lease }: Claims, ids: readonly string[]): Promise<string[]> {
+    const own = 'id IN (:...ids) AND worker = :worker'
+    const parameters = { ids, worker, lease }
+    await this.query(`UPDATE ${this.jobs} SET due_at = ${this.engine.now} + :lease WHERE ${own}`, parameters)
+    const rows = await this.query<{ id: string }>(`SELECT id FROM ${this.jobs} WHERE ${own}`, parameters)
+    return ids.filter((id) => !rows.some((row) => row.id === id))
   }
 
   /** Deletes a job that this run still owns. Returns whether it does. */
-  async end(tx: EntityManager | undefined, { id, attempt }: ClaimedJob, worker: string): Promise<boolean> {
-    const sql = `DELETE FROM ${this.jobs} WHERE id = ? AND worker = ? AND attempts = ?`
-    const { affected } = await this.in(tx, (runner) => this.query(runner, sql, [id, worker, attempt]))
-    return affected === 1
+  async end(tx: EntityManager, { id, attempts }: ClaimedJob, worker: string): Promise<boolean> {
+    return (await this.delete(ownRow, { id, worker, attempts }, tx)) === 1
   }
 
   /** Stores the end of a run that has failed, if the run still owns the job. Returns whether it does. */
-  async fail(job: ClaimedJob, worker: string, ending: Ending): Promise<boolean> {
-    const { state, delay = 0, counts, error } = ending
+  async fail(job: ClaimedJob, worker: string, { delay = 0, ...ending }: Ending): Promise<boolean> {
     const { now } = this.engine
-    const sql = `UPDATE ${this.jobs} SET state = ?, worker = NULL, due_at = ${state === 'dead' ? 'NULL' : `${now} + ?`},
-      attempts = attempts - ?, error = COALESCE(?, error), failed_at = ${now}
-      WHERE id = ? AND worker = ? AND attempts = ?`
-    const values = [state, ...(state === 'dead' ? [] : [delay]), counts ? 0 : 1, error ?? null]
-    const { affected } = await this.alone((runner) =>
-      this.query(runner, sql, [...values, job.id, worker, job.attempt]),
-    )
-    return affected === 1
+    if (!ending.state) return this.end(this.database.manager, job, worker)
+    const due_at = () => (ending.state === 'dead' ? 'NULL' : `${now} + ${Math.round(delay)}`)
+    const values = { ...ending, worker: () => 'NULL', due_at, failed_at: () => now }
+    return (await this.update(values, ownRow, { id: job.id, worker, attempts: job.attempts })) === 1
   }
 
-  /** Whether a job exists. */
-  async has(id: string): Promise<boolean> {
-    const rows = await this.select<{ id: string }>(`SELECT id FROM ${this.jobs} WHERE id = ?`, [id])
-    return rows.length > 0
+  /** Changes jobs. Returns their number. */
+  async update(values: ObjectLiteral, where: string, parameters: ObjectLiteral): Promise<number> {
+    const query = this.database.createQueryBuilder().update(this.tables.jobs).set(values)
+    return (await query.where(where, parameters).execute()).affected ?? 0
   }
 
-  /** Deletes some dead jobs that failed longer ago than a time. They are the jobs of a queue without a due time. */
-  async deleteDead(queue: string, age: number): Promise<void> {
-    const old = `queue = ? AND due_at IS NULL AND failed_at < ${this.engine.now} - ?`
-    const rows = await this.select<{ id: string }>(
-      `SELECT id FROM ${this.jobs} WHERE ${old} LIMIT ${batch}`,
-      [queue, age],
-    )
-    if (rows.length === 0) return
-    const ids = rows.map(({ id }) => id)
-    const sql = `DELETE FROM ${this.jobs} WHERE state = 'dead' AND id IN (${marks(ids)})`
-    await this.alone((runner) => this.query(runner, sql, ids))
+  /** Deletes jobs. Returns their number. */
+  async delete(where: string, parameters: ObjectLiteral, tx = this.database.manager): Promise<number> {
+    const query = tx.createQueryBuilder().delete().from(this.tables.jobs)
+    return (await query.where(where, parameters).execute()).affected ?? 0
   }
 
-  /** Runs a query outside of a transaction. */
-  select<Found>(sql: string, values: readonly unknown[] = []): Promise<Found[]> {
-    return this.alone((runner) => this.rows<Found>(runner, sql, values))
-  }
-
-  /** Runs a statement outside of a transaction. Returns the number of rows that it has changed. */
-  async change(sql: string, values: readonly unknown[]): Promise<number> {
-    const { affected } = await this.alone((runner) => this.query(runner, sql, values))
-    return affected ?? 0
-  }
-
-  /** Runs work in its own transaction. */
-  async transaction<T>(work: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    return this.alone(async (runner) => {
-      // MariaDB would lock the gaps between rows at its own level, so that requests could not insert jobs.
-      const isDefault = this.engine.readsCommitted?.(this.database, undefined)
-      await runner.startTransaction(isDefault ? undefined : 'READ COMMITTED')
-      try {
-        const result = await work(runner)
-        await runner.commitTransaction()
-        return result
-      } catch (error) {
-        if (runner.isTransactionActive) await runner.rollbackTransaction().catch(() => undefined)
-        throw error
-      }
+  /** @throws DeclarationError when the tables do not exist */
+  async check(): Promise<void> {
+    await this.list({ ids: [] }).catch((cause: unknown) => {
+      if (!(cause instanceof QueryFailedError) || wordOf(cause) !== 'missing') throw cause
+      throw new DeclarationError('The tables of jobs do not exist. Run `kit db migrate`.', { cause })
     })
   }
 
-  /** The engine of the database. */
-  get engine() {
-    return engineOf(this.database)
+  /** The rows of jobs, at most 1,000, the oldest first. */
+  list(selection: Selection): Promise<ObjectLiteral[]> {
+    const rows = `SELECT * FROM ${this.jobs} WHERE ${conditionOf(selection)} ORDER BY enqueued_at, id LIMIT 1000`
+    return this.query(rows, parametersOf(selection))
   }
 
-  /** Runs a statement, whose parameters are question marks on each engine. */
-  query(runner: QueryRunner, sql: string, values: readonly unknown[]): Promise<QueryResult> {
-    const { driver } = this.database
-    let index = 0
-    const text = sql.replaceAll('?', () => driver.createParameter('value', index++))
-    return runner.query(text, [...values], true)
+  /** Makes dead jobs due now, with all their attempts. Returns their number. */
+  retry(selection: Selection): Promise<number> {
+    const dead = { ...selection, state: 'dead' }
+    const values = { state: 'waiting', attempts: 0, due_at: () => this.engine.now }
+    return this.update(values, conditionOf(dead), parametersOf(dead))
   }
 
-  private async rows<Found>(runner: QueryRunner, sql: string, values: readonly unknown[]): Promise<Found[]> {
-    const { records } = await this.query(runner, sql, values)
-    // The columns are those of the query.
-    return records as Found[]
+  /** Deletes jobs, and aborts those that run. Returns their number. */
+  discard(selection: Selection): Promise<number> {
+    return this.delete(conditionOf(selection), parametersOf(selection))
   }
 
-  /** Runs work over its own connection. It is never that of a replica. */
-  private async alone<T>(
-    work: (runner: QueryRunner) => Promise<T>,
-    database: DataSource = this.database,
-  ): Promise<T> {
-    const runner = database.createQueryRunner('master')
-    try {
-      return await work(runner)
-    } finally {
-      await runner.release()
+  /** The numbers of jobs of each queue. */
+  async counts(): Promise<QueueCounts[]> {
+    const rows = await this.query(
+      `SELECT queue, state, COUNT(*) AS count, ${this.engine.now} - MIN(due_at) AS age FROM ${this.jobs} GROUP BY queue, state ORDER BY queue`,
+    )
+    const counts = new Map<string, QueueCounts>()
+    for (const { queue, state, count, age } of rows) {
+      const own = counts.get(queue) ?? { queue, waiting: 0, running: 0, dead: 0, age: undefined }
+      const isDue = state === 'waiting' && Number(age) >= 0
+      counts.set(queue, { ...own, [state]: Number(count), ...(isDue && { age: Number(age) }) })
     }
+    return [...counts.values()]
   }
 
-  /** Runs work over the connection of a manager, if it has one. */
-  private in<T>(tx: EntityManager | undefined, work: (runner: QueryRunner) => Promise<T>): Promise<T> {
-    return tx?.queryRunner ? work(tx.queryRunner) : this.alone(work, tx?.dataSource)
+  /** The names of all jobs in the table. */
+  async names(): Promise<string[]> {
+    const rows = await this.query<{ name: string }>(`SELECT DISTINCT name FROM ${this.jobs} ORDER BY name`)
+    return rows.map(({ name }) => name)
   }
-}
 
-interface Row {
-  id: string
-  name: string
-  queue: string
-  arguments: string
-  state: string
-  attempts: number | string
-  request_id: string | null
-  late: number | string
-}
-
-function toClaimed({ id, name, queue, arguments: args, state, attempts, request_id, late }: Row): ClaimedJob {
-  return {
-    id,
-    name,
-    queue,
-    arguments: args,
-    attempt: Number(attempts) + 1,
-    wasRunning: state === 'running',
-    late: Math.max(0, Number(late)),
-    requestId: request_id ?? undefined,
+  /** Runs a statement with named parameters, in a transaction or over its own connection, which is never that of a replica. */
+  query<Row = ObjectLiteral>(
+    sql: string,
+    parameters: ObjectLiteral = {},
+    tx?: EntityManager,
+  ): Promise<Row[]> {
+    const [text, values] = this.database.driver.escapeQueryWithParameters(sql, parameters)
+    return this.database.query(text, values, tx?.queryRunner)
   }
 }
 
-/** Placeholders for values: `?, ?`. */
-export function marks(values: readonly unknown[]): string {
-  return values.map(() => '?').join(', ')
+function conditionOf({ ids, ...columns }: Selection): string {
+  const own = Object.entries(columns).flatMap(([name, value]) =>
+    value === undefined ? [] : `${name} = :${name}`,
+  )
+  return ['1 = 1', ...own, ...(ids ? ['id IN (:...ids)'] : [])].join(' AND ')
+}
+
+/** The parameters of the condition. PostgreSQL rejects malformed ids, and an empty list; a new id belongs to no job. */
+function parametersOf({ ids = [], ...columns }: Selection): ObjectLiteral {
+  return { ...columns, ids: [...ids.filter(isId), newId()] }
 }

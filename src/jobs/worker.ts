@@ -1,29 +1,20 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { QueryFailedError } from 'typeorm'
 import { backoffDelay, wordOf } from '../extension.js'
 import { LeaseLost, ShuttingDown } from './errors.js'
-import type { JobDefinition } from './job.js'
-import { Run, type Outcome, type RunEnvironment } from './run.js'
-import type { Ticks } from './ticks.js'
-import type { ClaimedJob, Claims } from './store.js'
+import type { Run } from './run.js'
+import type { Ticks } from './schedules.js'
+import type { ClaimedJob, Claims, JobStore } from './store.js'
 
 /** The options of a worker. Times are in milliseconds. */
-export interface WorkerOptions {
+export interface WorkerOptions extends Claims {
   /** The number of jobs that run at a time. */
   slots: number
-  queues: readonly string[]
-  lease: number
   poll: number
   keepDead: number
   /** Ends when nothing is due. */
   untilEmpty?: boolean
-}
-
-/** The services of a worker. */
-export interface WorkerEnvironment extends RunEnvironment {
-  logger: Logger
-  definitions: ReadonlyMap<string, JobDefinition>
-  ticks: Ticks
 }
 
 /** Milliseconds before the deadline of a shutdown at which the signals of running jobs abort. */
@@ -41,183 +32,137 @@ const cleanEvery = 3_600_000
 
 /** Claims jobs, and runs several at a time. */
 export class Worker {
-  private readonly running = new Map<string, { run: Run; ended: Promise<Outcome> }>()
-  private readonly loop: Promise<void>
+  /** Resolves when the worker has stopped claiming jobs. */
+  readonly ended: Promise<void>
+  private readonly running = new Map<string, { run: Run; ended: Promise<unknown> }>()
+  private readonly leases: NodeJS.Timeout
   private isStopping = false
-  private isWoken = false
-  private endSleep = (): void => {}
-  private leaseTimer: NodeJS.Timeout | undefined
+  /** Ends the pause before the next look. */
+  private alarm = new AbortController()
   private failures = 0
   private warnedAt = -Infinity
   private cleanedAt = performance.now()
-  private isTableMissing = false
-  private readonly claims: Claims
+  private polledAt = -Infinity
   /** Whether the last claim has used all free slots. */
   private isBusy = false
-  private polledAt = -Infinity
 
   constructor(
-    private readonly env: WorkerEnvironment,
+    private readonly store: JobStore,
+    private readonly ticks: Ticks,
+    private readonly logger: Logger,
     private readonly options: WorkerOptions,
+    private readonly begin: (job: ClaimedJob) => Run | undefined,
   ) {
-    this.claims = { worker: env.worker, queues: options.queues, names: [...env.definitions.keys()] }
-    this.loop = this.work()
-    this.extendLater(options.lease / 3)
-  }
-
-  /** Resolves when the worker has stopped claiming jobs. */
-  get ended(): Promise<void> {
-    return this.loop
+    this.ended = this.work()
+    this.leases = setInterval(() => void this.extend(), options.lease / 3).unref()
   }
 
   /** Looks for due jobs now. */
   wake(): void {
-    this.isWoken = true
-    this.endSleep()
+    this.alarm.abort()
   }
 
   /** Claims no more jobs, and waits for those that run. Aborts their signals shortly before the deadline. */
-  async drain(deadline: number): Promise<void> {
-    this.isStopping = true
-    this.wake()
-    await this.loop
-    const left = deadline - Date.now()
-    const timer = setTimeout(() => this.abortAll(), Math.max(0, left - Math.min(grace, left / 2)))
-    await Promise.race([
-      this.settled(),
-      new Promise((resolve) => setTimeout(resolve, Math.max(0, left)).unref()),
-    ])
+  async finish(deadline: Date): Promise<void> {
+    const left = deadline.getTime() - Date.now()
+    const abort = () => this.running.forEach(({ run }) => run.abort(new ShuttingDown()))
+    const timer = setTimeout(abort, left - Math.min(grace, left / 2))
+    await this.settled(() => undefined)
     clearTimeout(timer)
   }
 
   /** Hands the jobs back that still run. */
   async stop(): Promise<void> {
+    await this.settled((run) => run.stop(new ShuttingDown()))
+    clearInterval(this.leases)
+  }
+
+  /** Claims no more jobs, does something with those that run, and waits for their ends. */
+  private async settled(work: (run: Run) => void): Promise<void> {
     this.isStopping = true
     this.wake()
-    for (const { run } of this.running.values()) run.stop(new ShuttingDown())
-    await this.settled()
-    clearTimeout(this.leaseTimer)
-  }
-
-  private abortAll(): void {
-    for (const { run } of this.running.values()) run.abort(new ShuttingDown())
-  }
-
-  private async settled(): Promise<void> {
-    await Promise.all([this.loop, ...[...this.running.values()].map(({ ended }) => ended)])
+    await this.ended
+    const running = [...this.running.values()]
+    for (const { run } of running) work(run)
+    await Promise.all(running.map(({ ended }) => ended))
   }
 
   private async work(): Promise<void> {
     while (!this.isStopping) {
+      const { signal } = (this.alarm = new AbortController())
       const pause = await this.look()
       if (this.options.untilEmpty && pause > 0 && this.running.size === 0 && this.failures === 0) return
-      await this.sleep(pause)
+      await delay(Math.min(pause, 2 ** 31 - 1), undefined, { signal }).catch(() => undefined)
     }
   }
 
+  /** Starts due jobs. Returns the milliseconds until the next look. It never rejects. */
   private async look(): Promise<number> {
     try {
-      const pause = await this.turn()
+      const pause = await this.start()
       this.failures = 0
-      this.isTableMissing = false
       return pause
-    } catch (error) {
-      return this.failed(error)
-    }
-  }
-
-  /** Starts due jobs. Returns the milliseconds until the next look. */
-  private async turn(): Promise<number> {
-    const { env, options } = this
-    const free = options.slots - this.running.size
-    if (free === 0) return Infinity
-    const { queues } = options
-    // While jobs wait, a claim needs no poll before it.
-    if (this.isBusy && performance.now() < this.polledAt + options.poll && (await this.claim(queues, free)))
-      return 0
-    const { now, due } = await env.store.poll(this.claims)
-    this.polledAt = performance.now()
-    await this.cleanUp()
-    const nextTick = await env.ticks.fire(now)
-    const dueQueues = queues.filter((_, index) => (due[index] ?? Infinity) <= now)
-    if (dueQueues.length > 0 && (await this.claim(dueQueues, free))) return 0
-    const next = Math.min(...due.map((time) => time ?? Infinity), nextTick) - now
-    const poll = options.poll * (1 + Math.random() / 10)
-    // A job that is due and was not claimed belongs to another worker, or is locked by a request.
-    return next > 0 ? Math.min(next, poll) : poll
-  }
-
-  /** Starts due jobs of some queues. Returns whether there may be more. */
-  private async claim(queues: readonly string[], free: number): Promise<boolean> {
-    const claimed = await this.env.store.claim({ ...this.claims, queues }, free, this.options.lease)
-    for (const job of claimed) this.start(job)
-    this.isBusy = claimed.length === free
-    return claimed.length > 0
-  }
-
-  private start(job: ClaimedJob): void {
-    const definition = this.env.definitions.get(job.name)
-    // Only the names of definitions are claimed.
-    if (!definition) return
-    const run = new Run(job, definition, this.env)
-    const ended = run.execute().finally(() => {
-      this.running.delete(job.id)
-      this.wake()
-    })
-    this.running.set(job.id, { run, ended })
-  }
-
-  private failed(error: unknown): number {
-    if (error instanceof QueryFailedError && wordOf(error) === 'missing') {
-      if (!this.isTableMissing)
-        this.env.logger.warn('The tables of jobs do not exist, so no job runs. Run `kit db migrate`.')
-      this.isTableMissing = true
-      return tablePause
-    }
-    this.failures += 1
-    const now = performance.now()
-    if (now > this.warnedAt + warnEvery) {
-      this.warnedAt = now
-      this.env.logger.error({ err: error }, 'the worker cannot use the database, and tries again')
-    }
-    return backoffDelay(this.failures, away)
-  }
-
-  private async cleanUp(): Promise<void> {
-    const now = performance.now()
-    if (now < this.cleanedAt + cleanEvery) return
-    this.cleanedAt = now
-    for (const queue of this.options.queues) await this.env.store.deleteDead(queue, this.options.keepDead)
-  }
-
-  private sleep(pause: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, Math.min(pause, 2 ** 31 - 1))
-      this.endSleep = () => {
-        clearTimeout(timer)
-        this.endSleep = () => {}
-        this.isWoken = false
-        resolve()
+    } catch (err) {
+      this.failures += 1
+      if (err instanceof QueryFailedError && wordOf(err) === 'missing') {
+        const message = 'The tables of jobs do not exist, so no job runs. Run `kit db migrate`.'
+        if (this.failures === 1) this.logger.warn(message)
+        return tablePause
       }
-      if (this.isWoken) this.endSleep()
-    })
+      if (performance.now() > this.warnedAt + warnEvery) {
+        this.warnedAt = performance.now()
+        this.logger.error({ err }, 'the worker cannot use the database, and tries again')
+      }
+      return backoffDelay(this.failures, away)
+    }
   }
 
-  private extendLater(pause: number): void {
-    this.leaseTimer = setTimeout(() => void this.extend(), pause).unref()
+  private async start(): Promise<number> {
+    const { options, running, store } = this
+    const free = options.slots - running.size
+    if (free === 0) return Infinity
+    const pause = options.poll * (1 + Math.random() / 10)
+    // While jobs wait, a claim needs no poll before it.
+    if (!this.isBusy || performance.now() > this.polledAt + options.poll) {
+      const rest = await this.poll()
+      if (rest > 0) return Math.min(rest, pause)
+    }
+    const claimed = await store.claim(options, free)
+    this.isBusy = claimed.length === free
+    for (const job of claimed) {
+      const run = this.begin(job)
+      if (!run) continue
+      const ended = run.execute().finally(() => {
+        running.delete(job.id)
+        this.wake()
+      })
+      running.set(job.id, { run, ended })
+    }
+    // A job that is due and was not claimed belongs to another worker, or is locked by a request.
+    return claimed.length > 0 ? 0 : pause
+  }
+
+  /** Returns the milliseconds until the next job or tick is due. */
+  private async poll(): Promise<number> {
+    const { queues, keepDead } = this.options
+    const { now, due } = await this.store.poll(this.options)
+    this.polledAt = performance.now()
+    if (this.polledAt > this.cleanedAt + cleanEvery) {
+      this.cleanedAt = this.polledAt
+      // Dead jobs are those of a queue without a due time.
+      const old = 'queue IN (:...queues) AND due_at IS NULL AND failed_at < :before'
+      await this.store.delete(old, { queues, before: now - keepDead })
+    }
+    return Math.min(due, await this.ticks.fire(now)) - now
   }
 
   private async extend(): Promise<void> {
-    const { store, worker, logger } = this.env
-    const { lease } = this.options
+    if (this.running.size === 0) return
     try {
-      const ids = [...this.running.keys()]
-      const lost = ids.length > 0 ? await store.extend(worker, ids, lease) : []
+      const lost = await this.store.extend(this.options, [...this.running.keys()])
       for (const id of lost) this.running.get(id)?.run.abort(new LeaseLost())
-      this.extendLater(lease / 3)
-    } catch (error) {
-      logger.warn({ err: error }, 'the leases of the running jobs could not be extended')
-      this.extendLater(Math.min(1000, lease / 3))
+    } catch (err) {
+      this.logger.warn({ err }, 'the leases of the running jobs could not be extended')
     }
   }
 }

@@ -143,7 +143,7 @@ export function mailer(options: MailerOptions = {}): Middleware {
       // nodemailer is only loaded by applications that send mails.
       if (server) transport = (await import('nodemailer')).createTransport(server)
     },
-    drain: async () => void (await Promise.all(pending)),
+    finish: async () => void (await Promise.all(pending)),
     stop: async () => {
       transport?.close()
       transport = undefined

@@ -22,7 +22,7 @@ export interface ServedApplication {
   callback(): RequestListener
   start(): Promise<void>
   listening(): void
-  drain(deadline: Date): Promise<void>
+  finish(deadline: Date): Promise<void>
   stop(): Promise<void>
 }
 
@@ -111,10 +111,10 @@ export class Lifecycle {
   }
 
   private async drain(): Promise<void> {
-    const drained = this.app.drain(new Date(Date.now() + this.shutdownTimeout))
+    const finished = this.app.finish(new Date(Date.now() + this.shutdownTimeout))
     if (this.server && this.drainDelay) await setTimeout(this.drainDelay)
     await this.server?.close(this.drainTimeout)
-    await drained
+    await finished
     this.server = undefined
     await this.app.stop()
     this.removeSignalHandlers()

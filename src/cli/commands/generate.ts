@@ -120,7 +120,7 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .action(async (name: string, attributes: string[], flags: JobFlags & WriteFlags) => {
       const { schedule, timeZone } = flags
       if (schedule !== undefined) {
-        const { declareSchedule } = await import('../../jobs/schedule.js')
+        const { declareSchedule } = await import('../../jobs/schedules.js')
         declareSchedule(name, schedule, { ...(timeZone !== undefined && { timeZone }) })
       }
       write(folder(), jobActions(folder(), name, { ...flags, attributes }), flags, print)

@@ -1,6 +1,9 @@
 import { Command } from 'commander'
+import type { ObjectLiteral } from 'typeorm'
 import { CommandError } from '../../command-errors.js'
-import { detailsOf, type Administration, type JobRow, type Selection } from '../../jobs/administration.js'
+import type { Jobs } from '../../jobs/queue.js'
+import { schedulesOf } from '../../jobs/schedules.js'
+import type { Selection } from '../../jobs/store.js'
 import { parameterFilter } from '../../logging/filter.js'
 import { confirm } from '../support/questions.js'
 import { loadQueue } from '../support/queue.js'
@@ -17,7 +20,7 @@ interface Step {
   usage: string
   summary: string
   flags?: readonly (readonly [flags: string, description: string])[]
-  run(jobs: Administration, options: Options, args: readonly string[]): Promise<string | void>
+  run(jobs: Jobs, options: Options, args: readonly string[]): Promise<string | void>
 }
 
 const json = ['--json', 'print JSON'] as const
@@ -43,7 +46,7 @@ const STEPS: readonly Step[] = [
     summary: 'make dead jobs due now, with all their attempts',
     flags: [dead, byName],
     run: async (jobs, options, ids) =>
-      numbered(await jobs.retry(await selection(jobs, options, ids)), 'due again'),
+      numbered(await jobs.store.retry(await selection(jobs, options, ids)), 'due again'),
   },
   {
     usage: 'discard [ids...]',
@@ -88,86 +91,79 @@ export function jobsCommand(): Command {
 
 async function perform(step: Step, options: Options, args: readonly string[]): Promise<void> {
   const { app, queue } = await loadQueue()
-  const { administration } = queue
+  const { store } = queue.internal
   try {
-    await administration.open()
-    const text = await step.run(administration, options, args)
+    await store.database.open()
+    await store.check()
+    const text = await step.run(queue.internal, options, args)
     if (text) console.log(text)
   } finally {
     await app.close()
   }
 }
 
-async function counts(jobs: Administration, options: Options): Promise<string> {
-  const queues = await jobs.counts()
+async function counts({ store, definitions }: Jobs, options: Options): Promise<string> {
+  const queues = await store.counts()
   if (options.json) return print(queues)
-  const rows = queues.map(({ queue, waiting, running, dead: lost, age }) => [
-    queue,
-    ...[waiting, running, lost].map(String),
-    age === undefined ? '' : `${Math.round(age / 1000)} s`,
-  ])
-  const unknown = await jobs.unknownNames()
+  const unknown = (await store.names()).filter((name) => !definitions.has(name))
+  const rows = queues.map(({ age, ...row }) => ({
+    ...row,
+    oldest: age === undefined ? '' : `${Math.round(age / 1000)} s`,
+  }))
   return [
-    table(['QUEUE', 'WAITING', 'RUNNING', 'DEAD', 'OLDEST'], rows, 'There are no jobs.'),
+    tableOf(rows, 'There are no jobs.'),
     ...unknown.map((name) => `No class declares ${name}, so its jobs do not run.`),
   ].join('\n')
 }
 
-async function list(
-  jobs: Administration,
-  { state, queue, name, json: isJson = false }: Options,
-): Promise<string> {
-  const found = (await jobs.list(checked(jobs, { state, queue, name }))).map(detailsOf)
+async function list(jobs: Jobs, { state, queue, name, json: isJson }: Options): Promise<string> {
+  const found = (await jobs.store.list(checked(jobs, { state, queue, name }))).map(detailsOf)
   if (isJson) return print(found)
-  const rows = found.map((it) =>
-    [it.id, it.name, it.queue, it.state, it.attempts, it.due_at, it.error].map((cell) => String(cell ?? '')),
-  )
-  const head = ['ID', 'NAME', 'QUEUE', 'STATE', 'ATTEMPTS', 'DUE', 'ERROR']
-  return table(head, rows, 'There are no such jobs.')
+  const columns = ['id', 'name', 'queue', 'state', 'attempts', 'due_at', 'error'] as const
+  const rows = found.map((row) => Object.fromEntries(columns.map((name) => [name, row[name]])))
+  return tableOf(rows, 'There are no such jobs.')
 }
 
-async function show(jobs: Administration, _options: Options, ids: readonly string[]): Promise<string> {
-  const [row] = await jobs.list(await selection(jobs, {}, ids))
-  const { error: _message, ...details } = detailsOf(row ?? {})
-  return print({ ...details, arguments: filteredArguments(row), error: parsed(row?.['error']) })
+async function show(jobs: Jobs, _options: Options, ids: readonly string[]): Promise<string> {
+  const [row = {}] = await jobs.store.list(await selection(jobs, {}, ids))
+  const given = parameterFilter()(parsed(row['arguments']) ?? row['arguments'])
+  return print({ ...detailsOf(row), arguments: given, error: parsed(row['error']) })
 }
 
-async function discard(
-  jobs: Administration,
-  options: Options,
-  ids: readonly string[],
-): Promise<string | void> {
+async function discard(jobs: Jobs, options: Options, ids: readonly string[]): Promise<string | void> {
   const selected = await selection(jobs, options, ids)
-  const count = (await jobs.list(selected)).length
+  const count = (await jobs.store.list(selected)).length
   if (!options.yes && count > 0 && !(await confirm(`Discard ${count} jobs?`))) return
-  return numbered(await jobs.discard(selected), 'discarded')
+  return numbered(await jobs.store.discard(selected), 'discarded')
 }
 
-async function enqueue(jobs: Administration, _options: Options, [name = '', text = '{}']: readonly string[]) {
-  let args: unknown
-  try {
-    args = JSON.parse(text)
-  } catch {
+async function enqueue(jobs: Jobs, _options: Options, [name = '', text = '{}']: readonly string[]) {
+  const definition = jobs.definitions.get(name)
+  const args = parsed(text)
+  if (args === undefined)
     throw new CommandError(`${text} is not JSON. Quote it for the shell: '{"user_id": "..."}'.`)
-  }
   checked(jobs, { name })
-  return jobs.enqueue(name, args)
+  return definition && jobs.enqueue(jobs.store.database.manager, definition.target, args)
 }
 
-async function schedules(jobs: Administration, options: Options): Promise<string> {
-  const all = await jobs.schedules()
-  if (options.json) return print(all)
-  const rows = all.map((it) => [it.name, it.expression, it.time_zone, it.last ?? '', it.next ?? ''])
-  return table(['NAME', 'EXPRESSION', 'TIME ZONE', 'LAST', 'NEXT'], rows, 'There are no schedules.')
+async function schedules({ store, definitions }: Jobs, options: Options): Promise<string> {
+  const table = store.database.driver.escape(store.tables.schedules)
+  const rows = await store.query(`SELECT name, last_tick FROM ${table}`)
+  const all = schedulesOf(definitions.values()).map(({ name, expression, timeZone, next }) => {
+    const row = rows.find((one) => one['name'] === name)
+    const times = { last: toIso(row?.['last_tick']), next: toIso(next(Date.now())) }
+    return { name, expression, time_zone: timeZone, ...times }
+  })
+  return options.json ? print(all) : tableOf(all, 'There are no schedules.')
 }
 
 /** The jobs that a command names: by ids, each of which must exist, or all dead ones. */
-async function selection(jobs: Administration, options: Options, ids: readonly string[]): Promise<Selection> {
+async function selection(jobs: Jobs, options: Options, ids: readonly string[]): Promise<Selection> {
   const { name, dead: isDead = false } = options
   if (ids.length === 0 && !isDead)
     throw new CommandError('Name the ids of jobs, or use --dead for all dead ones.')
   if (ids.length === 0) return checked(jobs, { state: 'dead', name })
-  const known = (await jobs.list({ ids })).map((row) => String(row['id']))
+  const known = (await jobs.store.list({ ids })).map((row) => String(row['id']))
   const unknown = ids.find((id) => !known.includes(id.toLowerCase()))
   if (unknown !== undefined)
     throw new CommandError(`There is no job ${unknown}. \`kit jobs list\` shows the ids.`)
@@ -175,8 +171,12 @@ async function selection(jobs: Administration, options: Options, ids: readonly s
 }
 
 /** @throws CommandError for an unknown state, queue or name */
-function checked(jobs: Administration, given: Selection): Selection {
-  const known = { state: ['waiting', 'running', 'dead'], queue: jobs.queues, name: jobs.names }
+function checked({ settings, definitions }: Jobs, given: Selection): Selection {
+  const known = {
+    state: ['waiting', 'running', 'dead'],
+    queue: settings.queues,
+    name: [...definitions.keys()],
+  }
   for (const [what, values] of Object.entries(known)) {
     const value = given[what as keyof typeof known]
     if (value !== undefined && !values.includes(value))
@@ -185,21 +185,34 @@ function checked(jobs: Administration, given: Selection): Selection {
   return given
 }
 
-/** The arguments of a job as the log would show them. */
-function filteredArguments(row: JobRow | undefined): unknown {
-  return parameterFilter()(parsed(row?.['arguments']))
+/** A row without the columns that only workers use. Times are in ISO 8601. */
+function detailsOf({ id, name, queue, state, attempts, due_at, enqueued_at, error }: ObjectLiteral) {
+  const times = { due_at: toIso(due_at), enqueued_at: toIso(enqueued_at) }
+  return { id, name, queue, state, attempts, ...times, error: parsed(error)?.message ?? null }
 }
 
-function parsed(json: unknown): unknown {
+function toIso(time: unknown): string | null {
+  return time === null || time === undefined ? null : new Date(Number(time)).toISOString()
+}
+
+/** The value of JSON; undefined if it is malformed or missing. */
+function parsed(json: unknown): ObjectLiteral | undefined {
   try {
-    return typeof json === 'string' ? JSON.parse(json) : null
+    return JSON.parse(String(json))
   } catch {
-    return json
+    return undefined
   }
 }
 
 function print(value: unknown): string {
   return JSON.stringify(value, null, 2)
+}
+
+/** Rows under the names of their columns. */
+function tableOf(rows: readonly object[], otherwise: string): string {
+  const head = Object.keys(rows[0] ?? {}).map((name) => name.replace('_', ' ').toUpperCase())
+  const cells = rows.map((row) => Object.values(row).map((value) => String(value ?? '')))
+  return table(head, cells, otherwise)
 }
 
 function numbered(count: number, what: string): string {

@@ -30,20 +30,21 @@ async function work({ jobs, queues, untilEmpty = false }: Options): Promise<void
   process.env['GO_ENV'] ||= process.env['NODE_ENV'] || 'production'
   const slots = setJobCount(jobs)
   const names = queues?.split(',').map((name) => name.trim())
+  const options = { slots, untilEmpty, ...(names && { queues: names }) }
   // A process of `kit start --workers` runs the same build as the others.
-  if (workerNumber()) return runWorker(() => run('never', { slots, untilEmpty, queues: names }))
-  await run('required', { slots, untilEmpty, queues: names })
+  if (workerNumber()) return runWorker(() => run('never', options))
+  await run('required', options)
 }
 
 async function run(
   build: 'required' | 'never',
-  options: { slots: number; untilEmpty: boolean; queues: string[] | undefined },
+  options: { slots: number; untilEmpty: boolean; queues?: string[] },
 ): Promise<void> {
   const { app, queue } = await loadQueue(build)
   await app.run()
   let isEnded = true
   try {
-    const { ended } = await queue.work(options)
+    const { ended } = await queue.internal.work(options)
     isEnded = options.untilEmpty
     if (isEnded) await ended
   } finally {

@@ -146,10 +146,8 @@ export interface Engine {
   readonly now: string
   /** The end of a SELECT that locks its rows, and leaves out those that others have locked. Without it, a transaction locks the database. */
   readonly skipLocked?: 'FOR UPDATE SKIP LOCKED'
-  /** Whether an UPDATE can return columns of a subquery that locks its rows. */
-  readonly updatesFrom?: true
-  /** The end of an INSERT that locks the row that has its unique value already, in SQL. */
-  lockDuplicate(column: string): string
+  /** Whether a query can contain an UPDATE. */
+  readonly updatesInQueries?: true
   /** Whether a transaction that locks a row can still read it as it was at the transaction's first read. */
   readonly readsSnapshots?: true
 

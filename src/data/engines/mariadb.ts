@@ -111,8 +111,6 @@ export const mariadb: Engine = {
   now: 'CAST(UNIX_TIMESTAMP(NOW(3)) * 1000 AS SIGNED)',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
 
-  lockDuplicate: (column) => `ON DUPLICATE KEY UPDATE ${column} = ${column}`,
-
   options(url, limits) {
     // TypeORM reads fewer options from a URL.
     const { parameters, ...address } = addressOf(url)

@@ -84,9 +84,7 @@ export const postgres: Engine = {
   hasFastWrites: true,
   now: 'floor(extract(epoch from statement_timestamp()) * 1000)::bigint',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
-  updatesFrom: true,
-
-  lockDuplicate: (column) => `ON CONFLICT (${column}) DO UPDATE SET ${column} = excluded.${column}`,
+  updatesInQueries: true,
 
   options: (url, limits) => ({
     type: 'postgres',

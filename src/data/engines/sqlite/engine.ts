@@ -53,8 +53,6 @@ export const sqlite: Engine = {
   hasFastWrites: true,
   now: "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 
-  lockDuplicate: (column) => `ON CONFLICT (${column}) DO UPDATE SET ${column} = excluded.${column}`,
-
   options: (url) => ({ type: 'better-sqlite3', database: sqlitePath(url) }),
 
   adapt(dataSource, limits) {
