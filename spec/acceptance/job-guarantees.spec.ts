@@ -24,6 +24,14 @@ const main = new URL('../support/applications/killed-jobs-main.js', import.meta.
 const count = Number(process.env['KIT_JOBS'] ?? 100)
 const ticks = Number(process.env['KIT_TICKS'] ?? 4)
 
+/** An option of Node.js for a clock that is an hour ahead. */
+const hourAhead = `--import=data:text/javascript,${encodeURIComponent(`
+  const { now } = Date
+  globalThis.Date = class extends Date {
+    constructor(...time) { super(...(time.length ? time : [now() + 3600000])) }
+    static now() { return now() + 3600000 }
+  }`)}`
+
 describe('Jobs of processes that are killed', function () {
   this.timeout(Math.max(120_000, count * 200, ticks * 4000))
   let url: string
@@ -135,8 +143,8 @@ describe('Jobs of processes that are killed', function () {
         await proxy.close()
       })
 
-  it(`run each tick of a schedule once, with several processes of which one is killed`, async () => {
-    const workers = [work(['--queues', 'ticks']), work(['--queues', 'ticks'])]
+  it('run each tick of a schedule once, with several processes of which one is killed, and whose clocks are an hour apart', async () => {
+    const workers = [work(['--queues', 'ticks']), work(['--queues', 'ticks'], { NODE_OPTIONS: hourAhead })]
     for (let turn = 0; (await texts()).length < ticks; turn += 1) {
       await delay(1000)
       if (ticks > 4 && turn % 3 === 0) {

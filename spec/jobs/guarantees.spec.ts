@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import { DeclarationError, errors, type Database } from '../../src/index.js'
+import { App, DeclarationError, errors, transaction, type Database } from '../../src/index.js'
 import { Job, jobQueue, Schedule, type JobContext, type JobQueue } from '../../src/jobs/index.js'
 import { captureLog } from '../../src/testing/index.js'
 import { failure } from '../support/failure.js'
@@ -162,6 +162,64 @@ describe('jobQueue(database, options)', () => {
     perform(_args: object) {}
   }
 
+  class Dated {
+    perform(_args: { at: Date }) {}
+  }
+
+  class Recorded {
+    perform(_args: { effect: Effect }) {}
+  }
+
+  class Called {
+    perform(_args: { callback: () => void }) {}
+  }
+
+  @Job()
+  class Dependent {
+    constructor(readonly name: string) {}
+    perform(_args: object) {}
+  }
+
+  itOnce('rejects a job with a dependency that cannot be injected, when the application uses it', () => {
+    const app = new App({ api: true })
+    app.use(transaction(database))
+    expect(() => {
+      app.use(jobQueue(database, { jobs: [Dependent] }))
+      app.callback()
+    }).to.throw(DeclarationError, 'Dependent')
+  })
+
+  itOnce('rejects the first call of ctx.enqueue in a route without transaction()', async () => {
+    const memory = digestsDatabase(await digestsUrl())
+    const app = new App({ api: true, logger: captureLog().logger })
+    app.use(jobQueue(memory, { jobs: [Once] }))
+    let error: unknown
+    app.post('/', async (ctx) => {
+      error = await failure(ctx.enqueue(Once, { text: '' }))
+      ctx.status = 204
+    })
+    const site = await Site.open(app)
+    await site.post('/', { json: {} })
+    await site.close()
+    expect(String(error)).to.contain('no transaction found')
+  })
+
+  itOnce('serves without its tables, and warns once', async () => {
+    const log = captureLog()
+    const app = new App({ api: true, env: 'production', logger: log.logger })
+    const empty = digestsDatabase('sqlite::memory:')
+    app.use(transaction(empty))
+    app.use(jobQueue(empty, { jobs: [Once], poll: 50 }))
+    app.get('/', (ctx) => (ctx.body = 'served'))
+    const site = await Site.open(app)
+    await delay(400)
+    expect((await site.get('/')).status).to.equal(200)
+    await site.close()
+    expect(
+      log.lines.map(({ msg }) => msg).filter((msg) => String(msg).includes('tables of jobs')),
+    ).to.deep.equal(['The tables of jobs do not exist, so no job runs. Run `kit db migrate`.'])
+  })
+
   for (const [title, options, message] of [
     ['two jobs of one name', { jobs: [Once, Another] }, 'Once and Another are both the job "once"'],
     ['an undeclared queue', { jobs: [Anything] }, 'anything uses the queue "urgent", which isn\'t declared'],
@@ -175,6 +233,7 @@ describe('jobQueue(database, options)', () => {
 
   for (const [title, declare, message] of [
     ['attempts', () => Job({ attempts: 0 })(Plain), '@Job of Plain has 0 attempts.'],
+    ['a duration', () => Job({ timeout: 'soon' as '1 second' })(Plain), '"soon" isn\'t a duration.'],
     ['an expression', () => Schedule('every day')(Plain), 'is "every day", which isn\'t a cron expression'],
     [
       'a time zone',
@@ -224,6 +283,14 @@ describe('jobQueue(database, options)', () => {
       queue.enqueue(manager, Once, {}),
       // @ts-expect-error a date is not text
       queue.enqueue(manager, Once, { text: new Date() }),
+      // @ts-expect-error a bigint is not text
+      queue.enqueue(manager, Once, { text: 1n }),
+      // @ts-expect-error JSON cannot carry the date that the job expects
+      queue.enqueue(manager, Dated, { at: new Date() }),
+      // @ts-expect-error JSON cannot carry a record
+      queue.enqueue(manager, Recorded, { effect: new Effect() }),
+      // @ts-expect-error JSON cannot carry a function
+      queue.enqueue(manager, Called, { callback: () => undefined }),
       // @ts-expect-error a class without perform
       jobQueue(database, { jobs: [Effect] }),
     ]

@@ -233,7 +233,30 @@ describe('Jobs', () => {
     await add(database.manager, Anything, { text: 'a' })
     await database.query("UPDATE jobs SET arguments = '[1'")
     await jobs.drain({ rethrow: false })
-    expect((await rows())[0]).to.include({ state: 'dead', attempts: 1 })
+    const [row] = await rows()
+    expect(row).to.include({ state: 'dead', attempts: 1 })
+    expect(JSON.parse(String(row?.['error'])).message).to.equal(
+      'The arguments of anything in the table are not a JSON object, so it cannot run.',
+    )
+  })
+
+  it('can fail with a value that is not an Error', async () => {
+    behavior.perform = () => {
+      throw 'out of paper'
+    }
+    await add(database.manager, Anything, { text: 'a' })
+    expect(await jobs.drain({ rethrow: false })).to.deep.equal({ finished: 0, failed: ['out of paper'] })
+    const [row] = await rows()
+    expect(row).to.include({ state: 'waiting', attempts: 1 })
+    expect(JSON.parse(String(row?.['error']))).to.deep.equal({ type: 'string', message: 'out of paper' })
+  })
+
+  it('are not enqueued with arguments that contain themselves', async () => {
+    const args = { text: 'a', list: [] as unknown[] }
+    args.list.push({ args })
+    expect(String(await failure(add(database.manager, Anything, args)))).to.contain(
+      'arguments.list[0].args of anything contains itself. Pass ids instead of objects.',
+    )
   })
 
   for (const [title, args, path] of [
@@ -242,6 +265,10 @@ describe('Jobs', () => {
     ['undefined in a list', { text: [undefined] }, 'arguments.text[0]'],
     ['NaN', { text: { a: Number.NaN } }, 'arguments.text.a'],
     ['no object', 'text', 'arguments'],
+    ['an instance of a class', { text: new URL('http://a.example') }, 'arguments.text'],
+    ['a function', { text: () => 1 }, 'arguments.text'],
+    ['a bigint', { text: 1n }, 'arguments.text'],
+    ['an infinite number', { text: [Infinity] }, 'arguments.text[0]'],
   ] as const)
     it(`are not enqueued with ${title}`, async () => {
       const error = await failure(add(database.manager, Anything, args as never))

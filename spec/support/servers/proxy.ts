@@ -12,6 +12,8 @@ export interface Proxy {
   cut(text: string, when: 'before' | 'after'): void
   /** Discards everything that is sent from now on, in both directions, without closing anything. */
   swallow(): void
+  /** Closes all connections, and each new one, or accepts them again. */
+  away(isAway: boolean): void
   close(): Promise<void>
 }
 
@@ -35,8 +37,10 @@ export async function openProxy(
   const sockets = new Set<Socket>()
   let cutting: { text: string; when: 'before' | 'after' } | undefined
   let isSwallowing = false
+  let isAway = false
 
   const server = createServer((client) => {
+    if (isAway) return void client.destroy()
     const upstream = connect(Number(port), hostname)
     let isCut = false
     const cut = cutOf()
@@ -79,6 +83,10 @@ export async function openProxy(
     url: url.href,
     cut: (text, when) => (cutting = { text, when }),
     swallow: () => (isSwallowing = true),
+    away: (next) => {
+      isAway = next
+      if (isAway) for (const socket of sockets) socket.destroy()
+    },
     async close() {
       for (const socket of sockets) socket.destroy()
       await new Promise((closed) => server.close(closed))
