@@ -210,7 +210,9 @@ function print(value: unknown): string {
 
 /** Rows under the names of their columns. */
 function tableOf(rows: readonly object[], otherwise: string): string {
-  const head = Object.keys(rows[0] ?? {}).map((name) => name.replace('_', ' ').toUpperCase())
+  const head = Object.keys(rows[0] ?? {}).map((name) =>
+    name.replace(/_at$/, '').replace('_', ' ').toUpperCase(),
+  )
   const cells = rows.map((row) => Object.values(row).map((value) => String(value ?? '')))
   return table(head, cells, otherwise)
 }
