@@ -1,11 +1,14 @@
-// Takes the pictures of examples/blog that README.md and docs/ show. It needs Chromium.
+// Takes the pictures and records the terminals that README.md and docs/ show. It needs Chromium.
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../dist/spec/support/setup.js'
 import { takePictures } from '../dist/spec/support/documentation/pictures.js'
+import { recordTerminals } from '../dist/spec/support/documentation/recordings.js'
 
-// The database of the example is one of a run of specs.
+// The databases of the examples are those of a run of specs.
 await mochaGlobalSetup()
 try {
-  await takePictures()
+  if (process.argv[2] !== 'terminals') await takePictures()
+  await recordTerminals()
 } finally {
   await mochaGlobalTeardown()
 }
+process.exit()

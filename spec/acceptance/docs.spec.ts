@@ -156,11 +156,24 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
 })
 
 describe('README.md', () => {
+  const shown = codeBlocks().filter(({ page }) => page === 'README.md')
+
   it('shows the handler as the generator writes it', () => {
-    const [shown = ''] = codeBlocks().flatMap(({ page, code }) => (page === 'README.md' ? [code] : []))
     const generated = readPage('examples/blog/src/actions/posts.ts').split('\n')
-    const lines = shown.split('\n').map((line) => line.replace(/ *\/\/ .*/, ''))
+    const handlers = shown.filter(({ language }) => language === 'ts')
+    const lines = handlers.flatMap(({ code }) =>
+      code.split('\n').map((line) => line.replace(/ *\/\/ .*/, '')),
+    )
+    expect(lines).to.have.length.above(10)
     expect(lines.filter((line) => !generated.includes(line))).to.deep.equal([])
+  })
+
+  it('has the commands and outputs of docs/getting-started.md, whose spec runs them', () => {
+    const guide = readPage('docs/getting-started.md').split('\n')
+    const commands = shown.filter(({ language }) => ['sh', ''].includes(language))
+    const lines = commands.flatMap(({ code }) => code.trim().split('\n'))
+    expect(lines).to.include('npx kit dev')
+    expect(lines.filter((line) => !guide.includes(line))).to.deep.equal([])
   })
 })
 
