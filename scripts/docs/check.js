@@ -55,7 +55,7 @@ function checkLinks() {
     for (const [, attribute, link] of html.matchAll(/\s(href|src)="([^"]+)"/g)) {
       const { origin, pathname, hash } = new URL(link.replaceAll('&amp;', '&'), `http://site/${page}`)
       if (origin !== 'http://site') {
-        if (attribute === 'src') findings.push(`${page} loads ${link}`)
+        if (attribute === 'src' && !link.startsWith('data:')) findings.push(`${page} loads ${link}`)
         continue
       }
       const file = decodeURIComponent(pathname).replace(/\/$/, '/index.html').slice(1)

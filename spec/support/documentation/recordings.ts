@@ -149,7 +149,9 @@ class DevelopmentServer {
 
   /** The lines as the handbook shows them, whose duration depends on the machine. */
   lines(): string[] {
-    return this.printed.map((line) => line.replaceAll(this.url, documentedUrl).replace(/after \d+ ms/, 'after … ms'))
+    return this.printed.map((line) =>
+      line.replaceAll(this.url, documentedUrl).replace(/after \d+ ms/, 'after … ms'),
+    )
   }
 
   async stop(): Promise<void> {
