@@ -1,6 +1,6 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { isAddition, withMethods } from '../support/applications/merged-example.js'
@@ -61,7 +61,7 @@ describe('The examples of the handbook', () => {
     expect(none.status).to.equal(422)
   })
 
-  it('let users see and change their own reports only', async () => {
+  it('let users see and change their own reports only, and administrators all of them', async () => {
     const owner = await makeUser()
     const report = await factory.make(Report, { user_id: owner.id })
     const path = '/reports/' + report.id
@@ -79,6 +79,11 @@ describe('The examples of the handbook', () => {
     expect(page.status).to.equal(200)
     expect((await client.post(path, { form: { _method: 'PUT', title: '' } })).status).to.equal(422)
     expect((await client.post(path, { form: { _method: 'PUT', title: 'Newer' } })).status).to.equal(303)
+
+    client.forget()
+    await signIn(client, await makeUser({ admin: true }))
+    expect((await client.get('/reports', { accept: 'json' })).json).to.have.length(1)
+    expect((await client.put(path, { json: { title: 'By an administrator' }, accept: 'json' })).status).to.equal(200)
   })
 })
 `
@@ -101,6 +106,7 @@ describe('An application with the examples of docs/validation.md, docs/file-uplo
     write('src/app.ts', withPublicRoutes(read('src/app.ts')))
     write('spec/examples.spec.ts', requests)
     await run('build')
+    await run('db', 'migrate')
     ;[server, address] = await start()
   })
 
@@ -168,6 +174,34 @@ describe('An application with the examples of docs/validation.md, docs/file-uplo
     return [child, url]
   }
 })
+
+describe('docs/project-structure.md', () => {
+  it('shows the files of an application with one resource', async () => {
+    const { folder, remove } = await newApplication()
+    try {
+      const tree = codeBlocks().find(
+        ({ page, code }) => page === 'docs/project-structure.md' && code.startsWith('blog\n'),
+      )
+      await kit(folder, ['generate', 'resource', 'post', 'title', 'description:nulls.Text', '--spec', 'full'])
+      const written = readdirSync(folder, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile() && !/node_modules|[/](?:dist|db|\.kit)\b/.test(entry.parentPath))
+        .map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replace(/\d{13}/, '…'))
+      expect(filesOf(tree?.code ?? '')).to.have.members(written)
+    } finally {
+      remove()
+    }
+  })
+})
+
+/** The paths of the files in a drawn tree. */
+function filesOf(tree: string): string[] {
+  const folders: string[] = []
+  const paths = [...tree.matchAll(/^([│ ]*)[├└]── (\S+)/gm)].map(([, indent = '', name = '']) => {
+    folders.splice(indent.length / 4, Infinity, name)
+    return folders.join('/')
+  })
+  return paths.filter((path) => !paths.some((other) => other.startsWith(`${path}/`)))
+}
 
 /** Declares the routes of the contact form, and lets visitors use them, guests and photos without signing in. */
 function withPublicRoutes(app: string): string {
