@@ -3,6 +3,14 @@ export class CommandError extends Error {
   override name = this.constructor.name
 }
 
+/** A rule for arguments: whether they break it, and the problem in words. */
+export type Rule = readonly [isBroken: unknown, problem: string]
+
+/** The problem of the first rule that is broken. */
+export function problemIn(rules: readonly Rule[]): string | undefined {
+  return rules.find(([isBroken]) => isBroken)?.[1]
+}
+
 /** The base of an error whose message is made from the arguments of its constructor. */
 function commandError<Args extends unknown[]>(
   message: (...args: Args) => string,
@@ -25,10 +33,10 @@ export class BuildFailed extends commandError(
 ) {}
 
 export class ApplicationExited extends CommandError {
-  /** @param lastWords the end of its standard error */
+  /** @param output the end of its standard error */
   constructor(
     status: number | null,
-    readonly lastWords: string,
+    readonly output: string,
   ) {
     super(`The application exited${status === null ? '' : ` with status ${status}`}.`)
   }

@@ -6,13 +6,9 @@ import { quote } from './files/lines.js'
 
 /** The columns that a list needs an index for: those that it sorts by, except enums and unique columns. */
 export function sortedColumns(list: ListPlan | undefined, attributes: readonly Attribute[]): string[] {
-  const names = (list?.sorts ?? []).map(bare)
-  const known = [...attributes, ...timestampAttributes]
-  return known
-    .filter(
-      ({ name, kind, isUnique }) =>
-        names.includes(name) && kind !== 'enum' && !KINDS[kind].isUnbounded && !isUnique,
-    )
+  return [...attributes, ...timestampAttributes]
+    .filter((one) => list?.sorts.includes(one))
+    .filter(({ kind, isUnique }) => kind !== 'enum' && !KINDS[kind].isUnbounded && !isUnique)
     .map(({ name }) => name)
 }
 
@@ -29,22 +25,23 @@ export function prefixColumns(list: ListPlan | undefined): string[] {
 export function listLocals(list: ListPlan | undefined, names: Names, includes: readonly string[]) {
   if (!list) return undefined
   const record = specVariable(names)
-  const { filters, sorts, searches } = list
+  const { filters, sorts, isDescending, searches } = list
   const declared = filters.map(
     ({ name, kind }) => `${name}: [${KINDS[kind].operators.map(quote).join(', ')}]`,
   )
+  const sorted = sorts.map(({ name }, index) => quote(isDescending && index === 0 ? `-${name}` : name))
   return {
     declaration: [
       declared.length > 0 && `filter: { ${declared.join(', ')} },`,
-      sorts.length > 0 && `sort: [${sorts.map(quote).join(', ')}],`,
+      sorted.length > 0 && `sort: [${sorted.join(', ')}],`,
       searches.length > 0 && `search: [${searches.map(({ name }) => quote(name)).join(', ')}],`,
       includes.length > 0 && `include: { ${includes.join(', ')} },`,
     ].filter((line) => line !== false),
-    isSorted: (name: string) => sorts.map(bare).includes(name),
+    isSorted: (name: string) => sorts.some((one) => one.name === name),
     /** The parameters of a query that finds the record of a spec. */
     query: [
       ...filters.flatMap((attribute) => parameterOf(attribute, record)),
-      ...sorts.slice(0, 1).map((name) => `sort: '${bare(name)}'`),
+      ...sorts.slice(0, 1).map(({ name }) => `sort: '${name}'`),
       ...searches
         .slice(0, 1)
         .map(({ name, isNullable }) => `search: ${record}.${name}${isNullable ? " ?? ''" : ''}`),
@@ -56,8 +53,8 @@ export function listLocals(list: ListPlan | undefined, names: Names, includes: r
 
 /** The column that a list is sorted by in descending order unless a client asks for another order; undefined for the newest first. */
 export function defaultSort(list: ListPlan | undefined): string | undefined {
-  const [first = ''] = list?.sorts ?? []
-  return first.startsWith('-') && first !== '-created_at' ? bare(first) : undefined
+  const name = list?.isDescending ? list.sorts[0]?.name : undefined
+  return name === 'created_at' ? undefined : name
 }
 
 /** The default order of a list in words. */
@@ -68,8 +65,7 @@ export function orderOf(list: ListPlan | undefined): string {
 
 /** The timestamps that a list is sorted by. */
 export function timestampsOf(list: ListPlan | undefined): string[] {
-  const names = (list?.sorts ?? []).map(bare)
-  return timestampAttributes.map(({ name }) => name).filter((name) => names.includes(name))
+  return timestampAttributes.filter((one) => list?.sorts.includes(one)).map(({ name }) => name)
 }
 
 /** `, { choices: { author_id: authors } }` */
@@ -91,8 +87,4 @@ function parameterOf({ name, kind, isNullable }: ListAttribute, record: string):
   if (type === 'string') return `${parameter}: ${value}${otherwise}`
   if (type === 'Date') return `${parameter}: ${value}${optional}.toISOString()${otherwise}`
   return `${parameter}: String(${value}${otherwise})`
-}
-
-function bare(name: string): string {
-  return name.replace('-', '')
 }

@@ -92,7 +92,8 @@ function tablesIn(folder: string): string[] {
 /** How existing rows get a value for a required column. They cannot share a unique value, or a reference. */
 function adviceOn({ name, kind, isUnique, reference, samples }: Attribute, table: string): string {
   // SQL has quotes around text, and none around numbers.
-  const value = /^'-?[\d.]+'$/.test(samples.form) ? samples.form : `"${samples.form}"`
+  const sample = `'${samples.json.replaceAll("'", '')}'`
+  const value = /^'-?[\d.]+'$/.test(sample) ? sample : `"${sample}"`
   const advice =
     isUnique || reference || KINDS[kind].lacksDefault
       ? 'Make the column nullable (nulls.X), and fill it'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BadRoute, CommandError } from '../command-errors.js'
+import { BadRoute, CommandError, problemIn, type Rule } from '../command-errors.js'
 import {
   accountsOf,
   existingNames,
@@ -79,13 +79,11 @@ export function resourceActions(folder: string, word: string, options: ResourceA
   if (names.parent) requireParent(folder, names.parent)
   for (const attribute of attributes) requireReference(folder, names.plural, attribute)
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
-  const adding = owner ? '--owner' : plan.hasVersion && '--locking'
-  if (adding && (options.useModel !== undefined || options.skipModel)) {
-    throw new CommandError(
-      `${adding} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
-    )
-  }
-  if (owner) requireOwner(folder, owner, plan)
+  const problem = problemIn(rulesOf(plan, options))
+  if (problem) throw new CommandError(problem)
+  const scope = owner && plan.routes.find(({ handler }) => handler === 'scope')
+  if (scope) throw new BadRoute(scope.word, 'the name "scope" is reserved in a policy')
+  if (owner) requireModel(folder, owner)
   rejectImportedNames(plan)
   return stepsOf(folder, plan, options)
 }
@@ -173,21 +171,17 @@ function parseUnique(word: string, attributes: readonly Attribute[], keys: reado
 /** Returns the steps of a plan. */
 function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments): FileAction[] {
   const { kind, names, owner } = plan
+  const hasFullSpec = options.spec === 'full' || owner !== undefined
   const scaffolds = [
     'resource/common',
     owner && 'resource/owner',
+    'resource/placeholder',
     `resource/${kind}`,
     names.isSingular && `resource/singular-${kind}`,
-    ...(options.spec === 'full' || owner
-      ? ['resource/full-common', `resource/full-${names.isSingular ? 'singular-' : ''}${kind}`]
-      : []),
+    hasFullSpec && 'resource/full-common',
+    hasFullSpec && `resource/full-${names.isSingular ? 'singular-' : ''}${kind}`,
   ]
-  const files = filesOf(
-    folder,
-    plan,
-    scaffolds.filter((scaffold) => typeof scaffold === 'string'),
-    options,
-  )
+  const files = filesOf(folder, plan, scaffolds, options)
   return [...files.filter(({ path }) => isWanted(path, options)), registration(names)]
 }
 
@@ -195,7 +189,7 @@ function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments)
 export function filesOf(
   folder: string,
   plan: ResourcePlan,
-  scaffolds: readonly string[],
+  scaffolds: ReadonlyArray<string | false | undefined>,
   { now }: ResourceArguments,
 ): Rendered[] {
   const { names, model } = plan
@@ -213,23 +207,25 @@ function isWanted(path: string, options: ResourceArguments): boolean {
   return !options.skipTemplates && !(options.singular && path.endsWith('/index.pug'))
 }
 
-/** @throws CommandError when the resource cannot have an owner */
-function requireOwner(folder: string, owner: Names, { names, routes, accounts }: ResourcePlan): void {
-  if (!accounts)
-    throw new CommandError('There are no accounts that could own records. Run `kit generate auth` first.')
-  if (owner.model !== accounts.model) {
-    throw new CommandError(
-      `The owner of a record is the signed-in ${accounts.words.one}. Use --owner ${accounts.singular}.`,
-    )
-  }
-  if (names.parent?.singular === owner.singular) {
-    throw new CommandError(
-      `--parent and --owner would both add the column ${owner.singular}_id. Remove one of the two options.`,
-    )
-  }
-  const scope = routes.find(({ handler }) => handler === 'scope')
-  if (scope) throw new BadRoute(scope.word, 'the name "scope" is reserved in a policy')
-  requireModel(folder, owner)
+/** The combinations of options that a resource cannot have. */
+function rulesOf({ owner, accounts, hasVersion, names }: ResourcePlan, options: ResourceArguments): Rule[] {
+  const adding = owner ? '--owner' : hasVersion && '--locking'
+  const key = owner && `${owner.singular}_id`
+  return [
+    [
+      adding && (options.useModel !== undefined || options.skipModel),
+      `${adding} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
+    ],
+    [owner && !accounts, 'There are no accounts that could own records. Run `kit generate auth` first.'],
+    [
+      owner && owner.model !== accounts?.model,
+      `The owner of a record is the signed-in ${accounts?.words.one}. Use --owner ${accounts?.singular}.`,
+    ],
+    [
+      owner && names.parent?.singular === owner.singular,
+      `--parent and --owner would both add the column ${key}. Remove one of the two options.`,
+    ],
+  ]
 }
 
 /** Rejects a model with the name of a class of resource-kit that the same handlers import. */

@@ -12,7 +12,7 @@ import type { ResourcePlan } from './resource-generator.js'
 import { routeLocals } from './arguments/routes.js'
 import { specLocals, specPaths } from './spec-locals.js'
 import { labelsOf, yaml } from './texts.js'
-import { indexName, tableLocals, whyIndexed } from './tables.js'
+import { tableLocals, whyIndexed } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
@@ -22,8 +22,6 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
   const references = attributes.filter(isReference)
   const choices = choicesOf(names.one, references)
-  const added = routeLocals(plan.routes, names, nesting)
-  const order = orderOf(list)
   return {
     ...names,
     command: plan.command,
@@ -36,10 +34,9 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
     list: listLocals(list, names, includesOf(plan, references)),
-    order,
-    ...added,
+    order: orderOf(list),
+    ...routeLocals(plan.routes, names, nesting),
     ...handlerLocals(plan, nesting, attributes, choices),
-    handlers: handlersOf(names, added.routes, order),
     ...headingLocals(plan, attributes),
     pages: pagesOf(plan, nesting, references, choices),
     /** The name of the record in translation ids and in XML. */
@@ -148,10 +145,7 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
       ({ model }) => model !== names.model,
     ),
     /** The unique indexes of several columns. */
-    uniques: pairs.map(({ name, columns }) => ({
-      name: indexName(names.plural, name),
-      list: columns.map(quote).join(', '),
-    })),
+    uniques: table.indices.filter(({ isUnique }) => isUnique),
   }
 }
 
@@ -308,23 +302,4 @@ function includesOf(
   const shown = publicAttributes.map(quote).join(', ')
   const own = references.filter(({ reference }) => reference.model.model === accounts?.model)
   return own.map(({ reference }) => `${reference.property}: [${shown}]`)
-}
-
-/** A description of each handler, for the placeholders of its specs. */
-function handlersOf(
-  { isSingular, words: { one, many, aOne } }: Names,
-  routes: readonly { handler: string; sentence: string }[],
-  order: string,
-) {
-  const all = [
-    ...(isSingular ? [] : [['list', `shows one page of ${many}, ${order}`]]),
-    ['show', `shows ${aOne}`],
-    ['new', `shows the form for a new ${one}`],
-    ['create', `adds ${aOne}`],
-    ['edit', `shows the form to edit ${aOne}`],
-    ['update', `changes ${aOne}`],
-    ['destroy', `deletes ${aOne}`],
-    ...routes.map(({ handler, sentence }) => [handler, sentence]),
-  ]
-  return { web: all, api: all.filter(([handler]) => handler !== 'new' && handler !== 'edit') }
 }

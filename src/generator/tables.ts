@@ -90,15 +90,16 @@ export function joinTablesOf(table: string, attributes: readonly Attribute[]) {
   })
 }
 
-/** The indexes of a new table; empty if there are none. */
-function indicesOf(table: string, indices: readonly Index[]): string {
-  const members = indices.map(({ name, columns, isUnique, why }) => {
-    const unique = isUnique ? ', isUnique: true' : ''
-    const columnNames = columns.map(quote).join(', ')
-    const indexed = indexName(table, name ?? columns[0] ?? '')
-    return `// ${why}\n          { name: '${indexed}', columnNames: [${columnNames}]${unique} }`
+/** The indexes with their whole names, and their columns as the members of a list in the source. */
+function indicesOf(table: string, indices: readonly Index[]) {
+  return indices.map(({ name, columns, isUnique = false, why }) => {
+    return {
+      name: indexName(table, name ?? columns[0] ?? ''),
+      list: columns.map(quote).join(', '),
+      isUnique,
+      why,
+    }
   })
-  return members.length > 0 ? listOf(8, 'indices', members, true) : ''
 }
 
 /** Why there is an index of a column that has `index` on the command line. */

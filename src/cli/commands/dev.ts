@@ -115,6 +115,6 @@ function messageOf(error: unknown): string {
 
 /** The message for the browser, which includes the application's output in the terminal. */
 function plain(error: unknown): string {
-  const lastWords = error instanceof ApplicationExited ? `\n${error.lastWords}` : ''
-  return stripVTControlCharacters(messageOf(error) + lastWords)
+  const output = error instanceof ApplicationExited ? `\n${error.output}` : ''
+  return stripVTControlCharacters(messageOf(error) + output)
 }

@@ -13,8 +13,8 @@ const maxShutdown = 2000
 /** A process that has loaded the framework, and perhaps the application. */
 interface Started {
   child: ChildProcess
-  /** Its output on standard error. */
-  words: string
+  /** The end of its standard error. */
+  output: string
 }
 
 /**
@@ -72,7 +72,7 @@ export class ChildServer {
         listening(address)
       })
       child.once('close', (status) => {
-        const error = new ApplicationExited(status, started.words)
+        const error = new ApplicationExited(status, started.output)
         if (isListening && this.current === started) void this.onEnd(error)
         fail(error)
       })
@@ -93,10 +93,10 @@ export class ChildServer {
       },
       stdio: ['ignore', 'inherit', 'pipe', 'ipc'],
     })
-    const started = { child, words: '' }
+    const started = { child, output: '' }
     child.stderr?.on('data', (chunk: Buffer) => {
       process.stderr.write(chunk)
-      started.words = (started.words + chunk.toString()).slice(-maxOutput)
+      started.output = (started.output + chunk.toString()).slice(-maxOutput)
     })
     return started
   }

@@ -26,7 +26,7 @@ export interface Attribute extends AttributeArgument {
   /** Returns the source with which a page shows it: `= post.title`. `record` is the name of its translations: `post.title`. */
   show(variable: string, record: string): string
   /** The sources of values for specs: the first value, and the changed one, which is greater unless it is a boolean. */
-  samples: { json: string; form: string; changed: string }
+  samples: { json: string; changed: string }
 }
 
 /** An attribute that is a relation to other records. */
@@ -78,7 +78,7 @@ function attributeOf(words: AttributeArgument): Attribute {
   const isRequired = !isNullable && kind !== 'bool' && !isList
   const own = kind === 'enum' ? values.map(quote).join(' | ') : type
   const nullable = isNullable && type !== 'unknown' ? `${own} | null` : own
-  const [first, second] = samplesOf(words)
+  const [json = '', changed = ''] = samplesOf(words).map(source)
   return {
     ...words,
     isRequired,
@@ -90,11 +90,7 @@ function attributeOf(words: AttributeArgument): Attribute {
     field: field(words, isRequired),
     isLong: kind === 'text' || kind === 'json' || (kind === 'string' && isNullable),
     show: (variable, record) => show(words, variable, record),
-    samples: {
-      json: source(first),
-      form: typeof first === 'object' ? quote(JSON.stringify(first)) : quote(String(first)),
-      changed: source(second),
-    },
+    samples: { json, changed },
   }
 }
 

@@ -21,6 +21,10 @@ export interface Kind {
   lacksDefault?: true
 }
 
+/** The operators of numbers, and of dates and times. */
+const range = ['gte', 'lte']
+const period = ['gte', 'lt']
+
 /** Everything that the generator knows about each kind. */
 export const KINDS: Record<AttributeKind, Kind> = {
   string: {
@@ -40,36 +44,30 @@ export const KINDS: Record<AttributeKind, Kind> = {
     isSearchable: true,
     lacksDefault: true,
   },
-  int: { type: 'number', input: 'number', samples: [1, 2], operators: ['gte', 'lte'] },
+  int: { type: 'number', input: 'number', samples: [1, 2], operators: range },
   bigint: {
     type: 'string',
     input: 'number',
     samples: ['9007199254740993', '9007199254740995'],
-    operators: ['gte', 'lte'],
+    operators: range,
   },
-  float: {
-    type: 'number',
-    input: 'number',
-    options: "step: 'any'",
-    samples: [1.5, 2.5],
-    operators: ['gte', 'lte'],
-  },
-  decimal: { type: 'string', input: 'number', samples: ['', ''], operators: ['gte', 'lte'] },
+  float: { type: 'number', input: 'number', options: "step: 'any'", samples: [1.5, 2.5], operators: range },
+  decimal: { type: 'string', input: 'number', samples: ['', ''], operators: range },
   bool: { type: 'boolean', input: 'checkbox', helper: 'display', samples: [true, false], operators: ['eq'] },
   date: {
     type: 'string',
     input: 'date',
     helper: 'time',
     samples: ['2026-01-02', '2026-03-04'],
-    operators: ['gte', 'lt'],
+    operators: period,
   },
-  time: { type: 'string', input: 'time', samples: ['03:04:05', '06:07:08'], operators: ['gte', 'lt'] },
+  time: { type: 'string', input: 'time', samples: ['03:04:05', '06:07:08'], operators: period },
   datetime: {
     type: 'Date',
     input: 'dateTime',
     helper: 'time',
     samples: ['2026-01-02T03:04:05.000Z', '2026-03-04T05:06:07.000Z'],
-    operators: ['gte', 'lt'],
+    operators: period,
     lacksDefault: true,
   },
   uuid: {

@@ -8,8 +8,9 @@ import { KINDS } from './kinds.js'
 /** The queries that clients may send to a generated list. */
 export interface ListPlan {
   filters: readonly ListAttribute[]
-  /** The names to sort by. A minus before the first one makes it the default order. */
-  sorts: readonly string[]
+  sorts: readonly ListAttribute[]
+  /** Whether the list is sorted by the first of `sorts` in descending order by default. */
+  isDescending: boolean
   searches: readonly ListAttribute[]
 }
 
@@ -40,15 +41,14 @@ export function parseList(
   const find = (option: string, name: string) => findAttribute(option, name, known)
   const filters = namesIn(filter).map((name) => find('--filter', name))
   const searches = namesIn(search).map((name) => find('--search', name))
-  const sorts = namesIn(sort).map((name, index) => {
-    const isDescending = name.startsWith('-')
-    if (isDescending && index > 0)
-      throw new CommandError(
-        `--sort has "${name}". Only its first name can have a minus, for the default order.`,
-      )
-    const attribute = find('--sort', isDescending ? name.slice(1) : name)
-    return `${isDescending ? '-' : ''}${attribute.name}`
-  })
+  const names = namesIn(sort)
+  const second = names.slice(1).find((name) => name.startsWith('-'))
+  if (second !== undefined) {
+    throw new CommandError(
+      `--sort has "${second}". Only its first name can have a minus, for the default order.`,
+    )
+  }
+  const sorts = names.map((name) => find('--sort', name.replace('-', '')))
   const parameter = listParameters.find((name) => filters.some((filter) => filter.name === name))
   if (parameter !== undefined) {
     throw new CommandError(
@@ -60,7 +60,7 @@ export function parseList(
     if (KINDS[kind].isSearchable) continue
     throw new CommandError(`--search has "${name}", which has the type ${kind}. Use attributes of text.`)
   }
-  return { filters, sorts, searches }
+  return { filters, sorts, isDescending: names[0]?.startsWith('-') ?? false, searches }
 }
 
 function findAttribute(option: string, name: string, known: readonly ListAttribute[]): ListAttribute {

@@ -1,5 +1,5 @@
 import { camelize } from 'inflection'
-import { BadRoute } from '../../command-errors.js'
+import { BadRoute, problemIn } from '../../command-errors.js'
 import { defaultPathName } from '../../naming/names.js'
 import { humanize } from '../../naming/words.js'
 import { isName, snakeCase, type Names } from './names.js'
@@ -47,31 +47,25 @@ export function parseRoutes(words: readonly string[], names: Names): AddedRoute[
 function parseRoute(text: string, names: Names): AddedRoute {
   const [name = '', method = '', ending = '', ...rest] = text.split(':')
   const word = snakeCase(name)
-  if (!isName(word)) throw new BadRoute(text, 'its name must be a word like publish')
   const handler = camelize(word, true)
-  // The generator itself uses names that begin with `find`.
-  if (reserved.has(handler) || word.startsWith('find_'))
-    throw new BadRoute(text, `the name "${name}" is reserved`)
-  if (!methods.includes(method.toLowerCase())) {
-    throw new BadRoute(text, `its method must be one of ${methods.join(', ')}, as in ${name}:post`)
-  }
-  if (!['', 'collection'].includes(ending) || rest.length > 0) {
-    throw new BadRoute(
-      text,
+  const problem = problemIn([
+    [!isName(word), 'its name must be a word like publish'],
+    // The generator itself uses names that begin with `find`.
+    [reserved.has(handler) || word.startsWith('find_'), `the name "${name}" is reserved`],
+    [
+      !methods.includes(method.toLowerCase()),
+      `its method must be one of ${methods.join(', ')}, as in ${name}:post`,
+    ],
+    [
+      !['', 'collection'].includes(ending) || rest.length > 0,
       `it must end with its method or with "collection", as in ${name}:${method}:collection`,
-    )
-  }
-  if (names.isSingular && ending !== '') throw new BadRoute(text, 'a singular resource has no collection')
+    ],
+    [names.isSingular && ending !== '', 'a singular resource has no collection'],
+  ])
+  if (problem) throw new BadRoute(text, problem)
   const on = ending === '' ? 'item' : 'collection'
   const path = on === 'item' && !names.isSingular ? `/{${names.param}}/${word}` : `/${word}`
-  return {
-    word,
-    handler,
-    method: method.toUpperCase(),
-    on,
-    path,
-    fullPath: names.fullPath + path,
-  }
+  return { word, handler, method: method.toUpperCase(), on, path, fullPath: names.fullPath + path }
 }
 
 /** The variables of the scaffolds for routes. */

@@ -29,9 +29,9 @@ export function quote(text: string): string {
 }
 
 /** Formats a list, on one line if it fits. */
-export function listOf(indent: number, name: string, items: readonly string[], isLong = false): string {
+export function listOf(indent: number, name: string, items: readonly string[]): string {
   const line = `${name}: [${items.join(', ')}],`
-  if (!isLong && indent + line.length <= WIDTH) return line
+  if (indent + line.length <= WIDTH) return line
   const inner = ' '.repeat(indent + 2)
   return [`${name}: [`, ...items.map((item) => `${inner}${item},`), `${' '.repeat(indent)}],`].join('\n')
 }

@@ -23,13 +23,14 @@ export const frameworkScaffolds = join(import.meta.dirname, '../../../../scaffol
  */
 export function renderScaffolds(
   application: string,
-  scaffolds: readonly string[],
+  scaffolds: ReadonlyArray<string | false | undefined>,
   paths: Readonly<Record<string, string>>,
   locals: object,
 ): Rendered[] {
   const sources = new Map<string, string>()
   const own = join(application, 'scaffolds')
   for (const scaffold of scaffolds) {
+    if (!scaffold) continue
     for (const root of [frameworkScaffolds, own]) {
       for (const name of filesIn(join(root, scaffold))) sources.set(name, join(root, scaffold, name))
     }
