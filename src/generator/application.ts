@@ -13,7 +13,7 @@ import { itemName } from '../naming/words.js'
  * @throws CommandError when the file does not exist, or creates no application
  */
 export function readApplication(folder: string): string {
-  const text = read(folder, 'src/app.ts')
+  const text = textOf(folder, 'src/app.ts')
   if (text === undefined) {
     throw new CommandError(
       `There is no src/app.ts in ${folder}, where resources are registered. Create it with: export const app = new App()`,
@@ -47,7 +47,7 @@ function parentOf(folder: string, names: Names): string | undefined {
 
 /** The model that owns the records of another model, according to the policy: `post.user_id === user?.id`. */
 export function ownerOfModel(folder: string, { singular }: Names): Names | undefined {
-  const owner = /\.(\w+)_id === \w+\?\.id/.exec(read(folder, `src/policies/${singular}.ts`) ?? '')?.[1]
+  const owner = /\.(\w+)_id === \w+\?\.id/.exec(textOf(folder, `src/policies/${singular}.ts`) ?? '')?.[1]
   return owner === undefined ? undefined : modelNamesOf(owner)
 }
 
@@ -58,25 +58,27 @@ export function hasPolicy(folder: string, names: Names): boolean {
 
 /** The model of the users who sign in: `authenticate(database, User)`; undefined if the application has no accounts. */
 export function accountsOf(folder: string): Names | undefined {
-  const model = /\bauthenticate\(\s*database,\s*(\w+)/.exec(read(folder, 'src/authentication.ts') ?? '')?.[1]
+  const model = /\bauthenticate\(\s*database,\s*(\w+)/.exec(
+    textOf(folder, 'src/authentication.ts') ?? '',
+  )?.[1]
   return model === undefined ? undefined : modelNamesOf(model)
 }
 
 /** The attributes of accounts that other users may see: the id, and the name if they have one. */
 export function publicAttributesOf(folder: string, { singular }: Names): string[] {
-  const hasName = /^ +name[?!]?\s*:/m.test(read(folder, `src/models/${singular}.ts`) ?? '')
+  const hasName = /^ +name[?!]?\s*:/m.test(textOf(folder, `src/models/${singular}.ts`) ?? '')
   return hasName ? ['id', 'name'] : ['id']
 }
 
 /** The first required text of a model, which is the heading of its page; undefined if there is none. */
 export function titleOf(folder: string, { singular }: Names): string | undefined {
   const declared = /^ +@Column\('varchar'.*\)\n +@Present\(\)\n +(\w+)!: string$/m
-  return declared.exec(read(folder, `src/models/${singular}.ts`) ?? '')?.[1]
+  return declared.exec(textOf(folder, `src/models/${singular}.ts`) ?? '')?.[1]
 }
 
 /** The text of a resource's handlers; empty if there are none. */
 export function handlersIn(folder: string, { file }: Names): string {
-  return read(folder, `src/actions/${file}.ts`) ?? ''
+  return textOf(folder, `src/actions/${file}.ts`) ?? ''
 }
 
 /** @throws CommandError when a resource cannot be nested in the parent */
@@ -156,7 +158,7 @@ export function requireProperties(
 ): void {
   requireModel(folder, model)
   const file = `src/models/${model.singular}.ts`
-  const text = read(folder, file) ?? ''
+  const text = textOf(folder, file) ?? ''
   if (!/ extends Model\b/.test(text)) return
   const own = attributes.flatMap(({ name, reference }) => [name, reference?.property ?? name])
   for (const property of parent ? [...own, `${parent.singular}_id`] : own) {
@@ -168,7 +170,8 @@ export function requireProperties(
   }
 }
 
-function read(folder: string, path: string): string | undefined {
+/** The text of a file of the application; undefined if there is none. */
+export function textOf(folder: string, path: string): string | undefined {
   const file = join(folder, path)
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined
 }

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommandError } from '../command-errors.js'
-import { accountsOf, readApplication } from './application.js'
+import { accountsOf, readApplication, textOf } from './application.js'
 import { destructionOf, importersOf, type Destruction, type HasRun } from './destruction.js'
 import { importing, insertion, withImport } from './files/insertion.js'
 import type { EditFile, FileAction } from './files/files.js'
@@ -126,8 +126,7 @@ const sessions: Part = { scaffold: 'auth/sessions', closed: [['AccountSessions',
 
 /** The application's name in mails, and the prefix of its bearer tokens. */
 function titleOf(folder: string): { title: string; prefix: string } {
-  const file = join(folder, 'package.json')
-  const { name } = Object(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}) as { name?: string }
+  const { name } = Object(JSON.parse(textOf(folder, 'package.json') ?? '{}')) as { name?: string }
   const words = (name ?? 'kit').split(/[^a-z\d]+/i).filter(Boolean)
   const title = words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join(' ')
   return { title, prefix: words.join('_').toLowerCase() }

@@ -1,13 +1,11 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { Command } from 'commander'
 import { camelize } from 'inflection'
 import { CommandError } from '../command-errors.js'
-import { modelFiles, readApplication } from './application.js'
+import { modelFiles, readApplication, textOf } from './application.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
 import { commandLine, recordedCommand } from './arguments/command-line.js'
 import { KINDS } from './arguments/kinds.js'
-import { isName, snakeCase } from './arguments/names.js'
+import { nameOf } from './arguments/names.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
 import type { EditFile, FileAction } from './files/files.js'
 import { addImport, editLines, importing, insertion } from './files/insertion.js'
@@ -48,8 +46,7 @@ const list = 'src/jobs.ts'
  * @throws CommandError
  */
 export function jobActions(folder: string, word: string, options: JobGeneratorOptions = {}): FileAction[] {
-  const first = !existsSync(join(folder, list))
-  return actionsOf(folder, word, options, first)
+  return actionsOf(folder, word, options, textOf(folder, list) === undefined)
 }
 
 /**
@@ -59,7 +56,7 @@ export function jobActions(folder: string, word: string, options: JobGeneratorOp
  */
 export function jobDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
   const { job } = namesOf(word)
-  const jobs = existsSync(join(folder, list)) ? jobsIn(readFileSync(join(folder, list), 'utf8')) : []
+  const jobs = jobsIn(textOf(folder, list) ?? '')
   const isLast = jobs.length === 1 && jobs[0] === job
   return destructionOf(folder, actionsOf(folder, word, recordedOptions(folder, word), isLast), hasRun)
 }
@@ -123,9 +120,7 @@ function typeOf({ kind, isNullable, isList, values }: Attribute): string {
 }
 
 function namesOf(word: string): { name: string; job: string } {
-  const name = snakeCase(word)
-  if (!isName(name))
-    throw new CommandError(`"${word}" isn't a valid name for a job. Use words, like send_digest.`)
+  const name = nameOf('job', word, 'send_digest')
   return { name, job: camelize(name) }
 }
 
@@ -187,8 +182,7 @@ function membersOf(list: string): string[] {
 
 /** Reads the options that are recorded in the file of a job. */
 function recordedOptions(folder: string, word: string): JobGeneratorOptions {
-  const file = join(folder, `src/jobs/${namesOf(word).name}.ts`)
-  const text = existsSync(file) ? readFileSync(file, 'utf8') : ''
+  const text = textOf(folder, `src/jobs/${namesOf(word).name}.ts`) ?? ''
   const command = recordedCommand(text, 'job', withJobArguments)
   return { ...command?.opts<JobFlags>(), attributes: command?.args.slice(1) ?? [] }
 }

@@ -7,7 +7,7 @@ import { parseAttributes, type Attribute } from './arguments/attributes.js'
 import { KINDS } from './arguments/kinds.js'
 import type { FileAction } from './files/files.js'
 import { migrationNames } from './migration-names.js'
-import { isName, snakeCase, tableOf } from './arguments/names.js'
+import { nameOf, snakeCase, tableOf } from './arguments/names.js'
 import { indexName, tableLocals, whyIndexed } from './tables.js'
 import { renderScaffolds } from './files/templates.js'
 import { nearest } from '../naming/spelling.js'
@@ -25,12 +25,7 @@ export function migrationActions(
   now?: Date,
 ): FileAction[] {
   readApplication(folder)
-  const name = snakeCase(word)
-  if (!isName(name)) {
-    throw new CommandError(
-      `"${word}" isn't a valid name for a migration. Use words, like create_posts or add_state_to_posts.`,
-    )
-  }
+  const name = nameOf('migration', word, 'create_posts or add_state_to_posts')
   const attributes = parseAttributes(attributeWords)
   const { kind, table } = meaningOf(name)
   if (kind === 'empty' && attributes.length > 0) {

@@ -9,7 +9,7 @@ import { onStopSignal } from '../../server/signals.js'
 import { enterApplication } from '../support/application-folder.js'
 import { build, isStale } from '../support/compilation.js'
 import { ChildServer } from '../support/child-server.js'
-import { jobsOption, setJobCount } from '../support/job-count.js'
+import { jobsOption, setJobCount } from '../support/jobs.js'
 import { writeRouteTypes, writtenTypes } from '../support/route-types.js'
 import { forward, showFailure } from '../support/forward.js'
 

@@ -5,6 +5,7 @@ import { currentEnvironment } from '../../common/environment.js'
 import { enterApplication, manifestOf } from '../support/application-folder.js'
 import { loadApp, loadDatabase } from '../support/application-modules.js'
 import { isStale } from '../support/compilation.js'
+import { toJson } from '../support/output.js'
 import { table } from '../support/table.js'
 
 /** `kit info`: prints versions and settings of the application. */
@@ -40,5 +41,5 @@ async function info({ json }: { json?: boolean }): Promise<void> {
     build: wasStale ? 'was out of date and has been rebuilt' : 'up to date',
   }
   const rows = Object.entries(facts).map(([fact, value]) => [fact.replaceAll('_', ' '), String(value)])
-  console.log(json ? JSON.stringify(facts, null, 2) : table(undefined, rows))
+  console.log(json ? toJson(facts) : table(undefined, rows))
 }

@@ -5,8 +5,9 @@ import type { Jobs } from '../../jobs/queue.js'
 import { schedulesOf } from '../../jobs/schedules.js'
 import type { Selection } from '../../jobs/store.js'
 import { parameterFilter } from '../../logging/filter.js'
+import { loadQueue } from '../support/jobs.js'
+import { toJson } from '../support/output.js'
 import { confirm } from '../support/questions.js'
-import { loadQueue } from '../support/queue.js'
 import { table } from '../support/table.js'
 
 interface Options extends Pick<Selection, 'state' | 'queue' | 'name'> {
@@ -104,7 +105,7 @@ async function perform(step: Step, options: Options, args: readonly string[]): P
 
 async function counts({ store, definitions }: Jobs, options: Options): Promise<string> {
   const queues = await store.counts()
-  if (options.json) return print(queues)
+  if (options.json) return toJson(queues)
   const unknown = (await store.names()).filter((name) => !definitions.has(name))
   const rows = queues.map(({ age, ...row }) => ({
     ...row,
@@ -118,7 +119,7 @@ async function counts({ store, definitions }: Jobs, options: Options): Promise<s
 
 async function list(jobs: Jobs, { state, queue, name, json: isJson }: Options): Promise<string> {
   const found = (await jobs.store.list(checked(jobs, { state, queue, name }))).map(detailsOf)
-  if (isJson) return print(found)
+  if (isJson) return toJson(found)
   const columns = ['id', 'name', 'queue', 'state', 'attempts', 'due_at', 'error'] as const
   const rows = found.map((row) => Object.fromEntries(columns.map((name) => [name, row[name]])))
   return tableOf(rows, 'There are no such jobs.')
@@ -127,7 +128,7 @@ async function list(jobs: Jobs, { state, queue, name, json: isJson }: Options): 
 async function show(jobs: Jobs, _options: Options, ids: readonly string[]): Promise<string> {
   const [row = {}] = await jobs.store.list(await selection(jobs, {}, ids))
   const given = parameterFilter()(parsed(row['arguments']) ?? row['arguments'])
-  return print({ ...detailsOf(row), arguments: given, error: parsed(row['error']) })
+  return toJson({ ...detailsOf(row), arguments: given, error: parsed(row['error']) })
 }
 
 async function discard(jobs: Jobs, options: Options, ids: readonly string[]): Promise<string | void> {
@@ -154,7 +155,7 @@ async function schedules({ store, definitions }: Jobs, options: Options): Promis
     const times = { last: toIso(row?.['last_tick']), next: toIso(next(Date.now())) }
     return { name, expression, time_zone: timeZone, ...times }
   })
-  return options.json ? print(all) : tableOf(all, 'There are no schedules.')
+  return options.json ? toJson(all) : tableOf(all, 'There are no schedules.')
 }
 
 /** The jobs that a command names: by ids, each of which must exist, or all dead ones. */
@@ -202,10 +203,6 @@ function parsed(json: unknown): ObjectLiteral | undefined {
   } catch {
     return undefined
   }
-}
-
-function print(value: unknown): string {
-  return JSON.stringify(value, null, 2)
 }
 
 /** Rows under the names of their columns. */

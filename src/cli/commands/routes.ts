@@ -5,6 +5,7 @@ import type { App } from '../../application/application.js'
 import { CommandError } from '../../command-errors.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { loadApp } from '../support/application-modules.js'
+import { toJson } from '../support/output.js'
 import { routeTypes, writeRouteTypes } from '../support/route-types.js'
 import { table } from '../support/table.js'
 
@@ -87,10 +88,6 @@ function match(app: App, request: string, { json }: Options): string {
     ['Handler', row.handler],
     ['File', file ?? 'unknown'],
   ])
-}
-
-function toJson(value: unknown): string {
-  return JSON.stringify(value, null, 2)
 }
 
 /** Only the middleware of a class has a file: a function may be one that the framework returned. */

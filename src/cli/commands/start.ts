@@ -11,7 +11,7 @@ import { enterApplication } from '../support/application-folder.js'
 import { load, loadDatabase, loadMain } from '../support/application-modules.js'
 import type { Database } from '../../data/database.js'
 import { buildWhenStale } from '../support/compilation.js'
-import { jobsOption, setJobCount } from '../support/job-count.js'
+import { jobsOption, setJobCount } from '../support/jobs.js'
 
 interface Options {
   workers?: string

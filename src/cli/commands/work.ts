@@ -1,7 +1,6 @@
 import { Command } from 'commander'
 import { runWorker, workerNumber } from '../../server/workers/worker.js'
-import { jobsOption, setJobCount } from '../support/job-count.js'
-import { loadQueue } from '../support/queue.js'
+import { jobsOption, loadQueue, setJobCount } from '../support/jobs.js'
 
 interface Options {
   jobs?: string

@@ -115,6 +115,17 @@ export function specVariable({ one }: Names): string {
   return specNames.has(one) ? `${one}Record` : one
 }
 
+/**
+ * Returns the name of a job or a migration: `SendDigest` -> `send_digest`.
+ *
+ * @throws CommandError for a word that cannot be the name
+ */
+export function nameOf(kind: 'job' | 'migration', word: string, examples: string): string {
+  const name = snakeCase(word)
+  if (isName(name)) return name
+  throw new CommandError(`"${word}" isn't a valid name for a ${kind}. Use words, like ${examples}.`)
+}
+
 /** Whether a name has the form `blog_post`, and is short enough for the names of databases, which have at most 63 characters. */
 export function isName(text: string): boolean {
   return /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/.test(text) && text.length <= 50
