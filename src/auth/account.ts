@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Model } from '../index.js'
 
-/** The members that the model of users has. */
+/** The attributes that the model of users has. */
 export interface Account extends Model {
   /** The address in the form of `normalizeEmail`. */
   email: string
@@ -24,15 +24,15 @@ export function passwordStamp(user: Account): string {
 }
 
 /** The longest text that is read as an address. An address has at most 254 characters. */
-const longest = 1000
+const maxLength = 1000
 
 /**
- * The form in which an email address is stored, looked up and counted: trimmed, in lower case, in one Unicode form. Anything
- * else than text is an empty address, and so is a text of more than 1,000 characters, because some texts take minutes to normalize,
- * or one that no database stores: with a NUL, or half a surrogate pair.
+ * The form in which an email address is stored, looked up and counted: trimmed, in lower case, in one Unicode form.
+ * Returns an empty string for a value that isn't text, for a text of more than 1,000 characters (some take minutes to normalize),
+ * and for a text that no database stores, because it contains a NUL or half a surrogate pair.
  */
 export function normalizeEmail(address: unknown): string {
-  if (typeof address !== 'string' || address.length > longest) return ''
+  if (typeof address !== 'string' || address.length > maxLength) return ''
   if (address.includes('\0') || !address.isWellFormed()) return ''
   return address.normalize('NFKC').trim().toLowerCase()
 }

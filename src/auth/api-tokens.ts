@@ -3,7 +3,7 @@ import { newId } from '../extension.js'
 import type { Context, Database, Model } from '../index.js'
 import { passwordStamp, type Account } from './account.js'
 
-/** The members that the model of bearer tokens has. */
+/** The attributes that the model of bearer tokens has. */
 export interface ApiToken extends Model {
   user_id: string
   /** The SHA-256 of the secret. */
@@ -17,15 +17,15 @@ export interface ApiToken extends Model {
 /** A class of bearer tokens. */
 export type ApiTokenClass = new () => ApiToken
 
-/** The time for which a token is valid, in days, unless it says otherwise. */
-const days = 90
+/** The number of days for which a token is valid, unless the application sets `expires_at`. */
+const defaultDays = 90
 
-/** The time between two updates of `last_used_at`: one write an hour. */
+/** The milliseconds between two updates of `last_used_at`. */
 const hour = 3_600_000
 
 /**
  * Fills a new bearer token of a user, and returns its text, which is shown once: `prefix_id_secret_checksum`. The record
- * has the hash of the secret. Scanners of source code recognize the text by its prefix, and its typing errors by the
+ * stores the hash of the secret. Scanners of source code recognize the text by its prefix, and detect typing errors by its
  * checksum.
  *
  * @example const text = issueToken(token, ctx.user, { prefix: 'shop' })
@@ -35,18 +35,18 @@ export function issueToken(token: ApiToken, user: Account, { prefix = 'kit' } = 
   token.id ??= newId()
   token.user_id = user.id
   token.stamp = passwordStamp(user)
-  token.secret_hash = hashed(secret)
-  token.expires_at ??= new Date(Date.now() + days * 86_400_000)
+  token.secret_hash = hash(secret)
+  token.expires_at ??= new Date(Date.now() + defaultDays * 86_400_000)
   const text = `${prefix}_${token.id.replaceAll('-', '')}_${secret}`
   return `${text}_${checksum(text)}`
 }
 
-/** The bearer token of a request; undefined if its `Authorization` is anything else. Tokens in the query are not read. */
-export function bearerOf(ctx: Context): string | undefined {
+/** Reads the bearer token in the `Authorization` header of a request; undefined if the header contains anything else. */
+export function readBearer(ctx: Context): string | undefined {
   return /^Bearer +(\S+)$/i.exec(ctx.get('Authorization'))?.[1]
 }
 
-/** Finds the record of a valid token, and notes that it was used. */
+/** Finds the record of a valid token, and updates its `last_used_at`. */
 export async function findByToken(
   database: Database,
   model: ApiTokenClass,
@@ -54,15 +54,15 @@ export async function findByToken(
 ): Promise<ApiToken | undefined> {
   const { id, secret } = parse(text) ?? {}
   if (!id || !secret) return undefined
-  const token = await database.read((tx) => tx.findOneBy(model, { id, secret_hash: hashed(secret) }))
+  const token = await database.read((tx) => tx.findOneBy(model, { id, secret_hash: hash(secret) }))
   if (!token || Number(token.expires_at) <= Date.now()) return undefined
-  if (Number(token.last_used_at ?? 0) < Date.now() - hour) await noteUse(database, model, id)
+  if (Number(token.last_used_at ?? 0) < Date.now() - hour) await updateLastUse(database, model, id)
   return token
 }
 
-async function noteUse(database: Database, model: ApiTokenClass, id: string): Promise<void> {
+async function updateLastUse(database: Database, model: ApiTokenClass, id: string): Promise<void> {
   const update = database.createQueryBuilder().update(model).set({ last_used_at: new Date() })
-  // The use of a token does not depend on it, for example while the database is read-only.
+  // The token is valid even if the update fails, for example while the database is read-only.
   await update
     .where('id = :id', { id })
     .execute()
@@ -80,6 +80,6 @@ function checksum(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 8)
 }
 
-function hashed(secret: string): string {
+function hash(secret: string): string {
   return createHash('sha256').update(secret).digest('hex')
 }

@@ -2,26 +2,26 @@ import type { Next } from 'koa'
 import { restoreOnRetry } from '../extension.js'
 import type { Context, Database, Middleware } from '../index.js'
 import { passwordStamp, type Account, type AccountClass } from './account.js'
-import { bearerOf, findByToken, type ApiTokenClass } from './api-tokens.js'
-import { currentUser, keepUser, setUser, useBearer } from './current-user.js'
-import { acceptsTokens } from './require-user.js'
-import { recordClient, userOfSession } from './sign-in.js'
+import { readBearer, findByToken, type ApiTokenClass } from './api-tokens.js'
+import { currentUser, captureUser, setUser, markBearer } from './current-user.js'
+import { tokenMiddleware } from './require-user.js'
+import { storeClient, readSessionUser } from './sign-in.js'
 
 /** The options of `authenticate()`. */
 export interface AuthenticateOptions<User extends Account> {
-  /** Whether a user may sign in, for example `(user) => !user.suspended`. Others are out with their next request. */
+  /** Whether a user may sign in, for example `(user) => !user.suspended`. Other users are signed out by their next request. */
   isActive?(user: User): boolean
   /** The model of bearer tokens. A request with `Authorization` is then authenticated by its token alone. */
   tokens?: ApiTokenClass
-  /** Whether a session keeps the address and the browser from which the user signed in, for `userSessions` (no). */
+  /** Whether a session stores the address and the browser from which the user signed in, for `userSessions` (no). */
   keepClient?: boolean
 }
 
 /**
  * Sets `ctx.user` to the user of the session, or of the bearer token. The user is read in each request, outside of the
- * request's transaction, so that a deleted user is out with the next request.
+ * request's transaction, so that a deleted user is signed out by the next request.
  *
- * A page for a user is not stored by the browser (`Cache-Control: private, no-store`), so that it isn't shown again after
+ * The browser does not store a page for a user (`Cache-Control: private, no-store`), so that it isn't shown again after
  * the sign-out. JSON and XML are revalidated.
  *
  * @example app.use(authenticate(database, User))
@@ -35,35 +35,35 @@ export function authenticate<User extends Account>(
 
   async function authenticate(ctx: Context, next: Next): Promise<void> {
     const usesToken = tokens && ctx.get('Authorization') !== ''
-    if (usesToken) useBearer(ctx)
-    const session = !usesToken && ctx.hasSession ? userOfSession(ctx) : undefined
-    const token = usesToken ? await findByToken(database, tokens, bearerOf(ctx)) : undefined
-    const user = await userOf(token ? { id: token.user_id, stamp: token.stamp } : session)
+    if (usesToken) markBearer(ctx)
+    const session = !usesToken && ctx.hasSession ? readSessionUser(ctx) : undefined
+    const token = usesToken ? await findByToken(database, tokens, readBearer(ctx)) : undefined
+    const user = await findUser(token ? { id: token.user_id, stamp: token.stamp } : session)
     if (user && isActive(user)) setUser(ctx, user, session?.signedInAt)
-    restoreOnRetry(ctx, () => keepUser(ctx))
+    restoreOnRetry(ctx, () => captureUser(ctx))
     await next()
-    if (keepClient && !usesToken && ctx.hasSession) recordClient(ctx, session)
-    if (currentUser(ctx)) keepPrivate(ctx)
+    if (keepClient && !usesToken && ctx.hasSession) storeClient(ctx, session)
+    if (currentUser(ctx)) setCacheControl(ctx)
   }
 
-  if (tokens) acceptsTokens.add(authenticate)
+  if (tokens) tokenMiddleware.add(authenticate)
   return Object.assign(authenticate, { beforeBody: true, needsSecret: 'Signed tokens', setsUser: true })
 
-  /** The user that a session or a token names, unless the password has changed since. */
-  async function userOf(named: { id: string; stamp: string } | undefined): Promise<User | undefined> {
-    if (!named) return undefined
-    // TypeORM cannot see that every user has an id.
-    const where = { id: named.id } as object
+  /** Finds the user of a session or a token; undefined if the password has changed since the sign-in. */
+  async function findUser(login: { id: string; stamp: string } | undefined): Promise<User | undefined> {
+    if (!login) return undefined
+    // The compiler cannot see that every user has an id.
+    const where = { id: login.id } as object
     const user = await database.read((tx) => tx.findOne(model, { where }))
-    return user && passwordStamp(user) === named.stamp ? user : undefined
+    return user && passwordStamp(user) === login.stamp ? user : undefined
   }
 }
 
-/** The value that middleware below may have set, because the response depends on the session. */
-const ofSessions = 'private, no-cache'
+/** The value of `Cache-Control` that other middleware sets for responses that depend on the session. */
+const sessionCacheControl = 'private, no-cache'
 
-function keepPrivate(ctx: Context): void {
-  const chosen = ctx.res.getHeader('Cache-Control') ?? ofSessions
-  if (ctx.headerSent || chosen !== ofSessions) return
-  ctx.set('Cache-Control', ctx.response.is('html') ? 'private, no-store' : ofSessions)
+function setCacheControl(ctx: Context): void {
+  const current = ctx.res.getHeader('Cache-Control') ?? sessionCacheControl
+  if (ctx.headerSent || current !== sessionCacheControl) return
+  ctx.set('Cache-Control', ctx.response.is('html') ? 'private, no-store' : sessionCacheControl)
 }

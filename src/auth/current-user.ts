@@ -2,7 +2,7 @@ import { PerRequest } from '../extension.js'
 import type { Context } from '../index.js'
 import type { Account } from './account.js'
 
-/** The user of a request. Applications declare the member `user` of the context with their own model. */
+/** Returns the user of a request. Applications declare the `user` property of the context with their own model. */
 export function currentUser(ctx: Context): Account | undefined {
   return Reflect.get(ctx, 'user')
 }
@@ -21,14 +21,14 @@ export function setUser(ctx: Context, user: Account | undefined, signedInAt = 0)
   if (!usesBearer(ctx)) signIns.set(ctx, signedInAt)
 }
 
-/** Returns the function that sets the user of a request again, whatever a failed attempt of its handler has made of it. */
-export function keepUser(ctx: Context): () => void {
+/** Remembers the user of a request. Returns a function that sets this user again, before the handler is repeated. */
+export function captureUser(ctx: Context): () => void {
   const [user, signedInAt] = [currentUser(ctx), signInTime(ctx)]
   return () => setUser(ctx, user, signedInAt)
 }
 
 /** Marks the request as authenticated by `Authorization`, so that its session is ignored. */
-export function useBearer(ctx: Context): void {
+export function markBearer(ctx: Context): void {
   signIns.set(ctx, 'bearer')
 }
 
@@ -37,7 +37,7 @@ export function usesBearer(ctx: Context): boolean {
   return signIns.get(ctx) === 'bearer'
 }
 
-/** The time at which the user signed in, in milliseconds since 1970; 0 with a bearer token. */
+/** Returns the time at which the user signed in, in milliseconds since 1970; 0 with a bearer token. */
 export function signInTime(ctx: Context): number {
   return Number(signIns.get(ctx)) || 0
 }

@@ -39,7 +39,7 @@ function brokenRule(password: unknown, address: string): string | undefined {
   if (length < lengths.min) return 'password_too_short'
   if (length > lengths.max) return 'password_too_long'
   if (isAddress(text, address)) return 'password_is_address'
-  return commonPasswords().has(text.toLowerCase()) ? 'password_common' : undefined
+  return readCommonPasswords().has(text.toLowerCase()) ? 'password_common' : undefined
 }
 
 /** Whether a password is the address, or the part of it before the @. */
@@ -48,10 +48,10 @@ function isAddress(password: string, address: unknown): boolean {
   return email !== '' && [email, email.replace(/@.*/, '')].includes(normalizeEmail(password))
 }
 
-let common: ReadonlySet<string> | undefined
+let passwords: ReadonlySet<string> | undefined
 
 /** Returns the common passwords. The file is read on the first call. */
-function commonPasswords(): ReadonlySet<string> {
+function readCommonPasswords(): ReadonlySet<string> {
   const file = join(import.meta.dirname, '../../../passwords/common.txt')
-  return (common ??= new Set(readFileSync(file, 'utf8').trimEnd().split('\n')))
+  return (passwords ??= new Set(readFileSync(file, 'utf8').trimEnd().split('\n')))
 }

@@ -10,15 +10,15 @@ interface Parameters {
   p: number
 }
 
-/** 32 MiB of memory: one of the minimum settings that OWASP recommends. */
-const strong: Parameters = { ln: 15, r: 8, p: 3 }
+/** One of the minimum settings that OWASP recommends: 32 MiB of memory. */
+const strongParameters: Parameters = { ln: 15, r: 8, p: 3 }
 
-/** In the `test` environment, a sign-in takes a few milliseconds. */
-const quick: Parameters = { ln: 10, r: 8, p: 1 }
+/** The parameters of the `test` environment, with which a sign-in takes a few milliseconds. */
+const testParameters: Parameters = { ln: 10, r: 8, p: 1 }
 
 /**
- * The most characters of a text that is hashed. It leaves room for 200 characters in any spelling. Longer texts would occupy
- * the process: some take minutes to normalize.
+ * The maximum length of a text that is hashed, which leaves room for 200 characters in any spelling. Longer texts would
+ * occupy the process: some take minutes to normalize.
  */
 export const maxInputLength = 4096
 
@@ -49,20 +49,20 @@ export async function hashPassword(password: string): Promise<string> {
 
 /**
  * Whether a password matches a stored hash. Without a hash, because there is no such user, it does the same work and
- * returns false, so its duration does not reveal which users exist. A text of more than 4,096 characters is not hashed, and
- * returns false for every user.
+ * returns false, so its duration does not reveal which users exist. For a text of more than 4,096 characters, it returns
+ * false without work.
  *
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
  */
 export async function verifyPassword(password: string, stored?: string | null): Promise<boolean> {
   if (password.length > maxInputLength) return false
   const parsed = parse(stored)
-  const { parameters, salt, hash } = parsed ?? unknownUser()
+  const { parameters, salt, hash } = parsed ?? createDummyHash()
   const derived = await queue.run(() => derive(password, salt, parameters))
   return timingSafeEqual(derived, hash) && parsed !== undefined
 }
 
-/** Whether a hash has weaker parameters than those of today. After a sign-in, hash the password again. */
+/** Whether a hash has weaker parameters than new ones. If so, hash the password again after a sign-in. */
 export function needsRehash(stored: string): boolean {
   const parameters = parse(stored)?.parameters
   const { ln, r, p } = currentParameters()
@@ -76,11 +76,11 @@ interface StoredHash {
 }
 
 function currentParameters(): Parameters {
-  return currentEnvironment() === 'test' ? quick : strong
+  return currentEnvironment() === 'test' ? testParameters : strongParameters
 }
 
-/** The work for a user who does not exist. */
-function unknownUser(): StoredHash {
+/** Creates a hash that no password has, so that the check for an unknown user takes as long as for others. */
+function createDummyHash(): StoredHash {
   const [salt, hash] = [Buffer.alloc(saltLength), Buffer.alloc(hashLength)]
   return { parameters: currentParameters(), salt, hash }
 }

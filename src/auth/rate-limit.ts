@@ -45,11 +45,12 @@ export interface RateLimit extends Middleware {
   reset(key: string): Promise<void>
 }
 
-let created = 0
+/** The number of limits, for their default names. */
+let limits = 0
 
 /**
  * Limits how many requests a client may send within a time window. A request is counted before its handler runs, outside of its
- * transaction, so it stays counted if it is rolled back. Further requests return 429 with `Retry-After`. All responses have
+ * transaction, so a rollback does not undo the count. Further requests return 429 with `Retry-After`. All responses have
  * the headers `RateLimit` and `RateLimit-Policy`.
  *
  * @example
@@ -57,33 +58,33 @@ let created = 0
  * @throws TooManyRequests (429); ServiceUnavailable (503) when the store fails and `ifStoreFails` is `reject`
  */
 export function rateLimit(options: RateLimitOptions): RateLimit {
-  created += 1
-  // A key that the application chooses may be in the body.
+  limits += 1
+  // The `by` function may read the body.
   const beforeBody = options.by === undefined
-  const { to, by = (ctx) => clientNetwork(ctx.ip), failures = false, name = `limit-${created}` } = options
+  const { to, by = (ctx) => clientNetwork(ctx.ip), failures = false, name = `limit-${limits}` } = options
   const { ifStoreFails = 'pass' } = options
   const store: LimitStore = options.store ?? new MemoryLimits()
   const window = milliseconds(options.within)
-  const counted = new PerRequest<boolean>()
+  const isCounted = new PerRequest<boolean>()
 
   async function rateLimit(ctx: Context, next: Next): Promise<void> {
-    const text = by(ctx)
-    if (text === undefined) return next()
-    const key = keyOf(text)
+    const key = by(ctx)
+    if (key === undefined) return next()
+    const hash = hashKey(key)
     // A request that is retried after a conflict is counted once.
-    if (!counted.has(ctx)) await count(ctx, key)
+    if (!isCounted.has(ctx)) await count(ctx, hash)
     await next()
-    if (failures && counted.get(ctx) && ctx.status < 400) decrement(ctx, key)
+    if (failures && isCounted.get(ctx) && ctx.status < 400) decrement(ctx, hash)
   }
 
-  async function count(ctx: Context, key: string): Promise<void> {
-    const added = await callStore(ctx, () => store.increment(key, window))
-    counted.set(ctx, added !== undefined)
-    if (added) check(ctx, added)
+  async function count(ctx: Context, hash: string): Promise<void> {
+    const result = await callStore(ctx, () => store.increment(hash, window))
+    isCounted.set(ctx, result !== undefined)
+    if (result) check(ctx, result)
   }
 
-  function check(ctx: Context, { count, milliseconds: left }: LimitCount): void {
-    const seconds = Math.max(1, Math.ceil(left / 1000))
+  function check(ctx: Context, { count, milliseconds: remaining }: LimitCount): void {
+    const seconds = Math.max(1, Math.ceil(remaining / 1000))
     ctx.append('RateLimit-Policy', `"${name}";q=${to};w=${Math.ceil(window / 1000)}`)
     ctx.append('RateLimit', `"${name}";r=${Math.max(0, to - count)};t=${seconds}`)
     if (count <= to) return
@@ -91,9 +92,9 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     throw new TooManyRequests(seconds)
   }
 
-  /** After the commit, because a store in the database would wait for the request's own transaction. Before the body there is none. */
-  function decrement(ctx: Context, key: string): unknown {
-    const work = () => callStore(ctx, () => store.decrement(key), 'pass')
+  /** Uncounts a request, after its commit: before, a store in the database would wait for the request's own transaction. */
+  function decrement(ctx: Context, hash: string): unknown {
+    const work = () => callStore(ctx, () => store.decrement(hash), 'pass')
     return !beforeBody && hasTransaction(ctx) ? ctx.afterCommit(work) : work()
   }
 
@@ -113,20 +114,20 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     }
   }
 
-  /** A hash, so that the store contains neither addresses nor accounts. */
-  function keyOf(text: string): string {
+  /** Hashes a key, so that the store contains neither addresses nor accounts. */
+  function hashKey(key: string): string {
     return createHash('sha256')
-      .update(JSON.stringify([name, text]))
+      .update(JSON.stringify([name, key]))
       .digest('base64url')
   }
 
   return Object.assign(rateLimit, {
     beforeBody,
     openapi: description,
-    reset: (text: string) => store.reset(keyOf(text)),
+    reset: (key: string) => store.reset(hashKey(key)),
     start: async (logger: Logger, env: string) => {
       const isShared = env === 'production' || workerNumber() !== undefined
-      if (store instanceof MemoryLimits && isShared) logger.warn(notShared(name))
+      if (store instanceof MemoryLimits && isShared) logger.warn(describeMemoryStore(name))
       await store.start?.()
     },
     stop: async () => store.stop?.(),
@@ -147,7 +148,7 @@ const description: MiddlewareDescription = {
   },
 }
 
-function notShared(name: string): string {
+function describeMemoryStore(name: string): string {
   return (
     `The rate limit "${name}" counts in the memory of each process, so each worker and each host allows as many requests. ` +
     'Give it a store: databaseLimits(database) or redisLimits(client).'

@@ -3,7 +3,7 @@ import { chooseFormat, type Duration, milliseconds, Unauthorized } from '../exte
 import type { Context, DeclaredRoute, Middleware, MiddlewareDescription } from '../index.js'
 import { logAccess } from './access-log.js'
 import { currentUser, signInTime, usesBearer } from './current-user.js'
-import { keepReturnTo } from './return-to.js'
+import { storeReturnTo } from './return-to.js'
 
 /** The options of `requireUser()`. */
 export interface RequireUserOptions {
@@ -32,11 +32,11 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
     logAccess(ctx, 'rejected', currentUser(ctx))
     if (!ctx.hasSession || usesBearer(ctx)) throw new Unauthorized('Bearer')
     if (chooseFormat(ctx) !== 'html') throw new Unauthorized('Session')
-    keepReturnTo(ctx)
+    storeReturnTo(ctx)
     ctx.seeOther(ctx.pathFor(signInPath), { info: ctx.t('account.sign_in_first') })
   }
 
-  /** A bearer token has no sign-in time, so it is never recent. */
+  /** Whether the last sign-in is recent enough. A bearer token has no sign-in time, so it is never recent. */
   function isRecent(ctx: Context): boolean {
     return recently === Infinity || signInTime(ctx) > Date.now() - recently
   }
@@ -44,7 +44,7 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
   return Object.assign(requireUser, { beforeBody: true, openapi: describe })
 
   function describe({ middleware }: DeclaredRoute): MiddlewareDescription {
-    const hasTokens = recently === Infinity && middleware.some((one) => acceptsTokens.has(one))
+    const hasTokens = recently === Infinity && middleware.some((fn) => tokenMiddleware.has(fn))
     const headers = { 'WWW-Authenticate': { description: 'How to authenticate', required: true } }
     return {
       responses: { 401: { description: 'There is no user', headers } },
@@ -53,5 +53,5 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
   }
 }
 
-/** The middleware of `authenticate` that accepts bearer tokens. */
-export const acceptsTokens = new WeakSet<Middleware>()
+/** The middleware functions of `authenticate` that accept bearer tokens. */
+export const tokenMiddleware = new WeakSet<Middleware>()

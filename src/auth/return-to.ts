@@ -3,10 +3,10 @@ import type { Context } from '../index.js'
 const key = 'return_to'
 
 /** The maximum length of a path, because a session in a cookie is small. */
-const longest = 1000
+const maxLength = 1000
 
-/** Keeps the page that a visitor has requested, for the time after the sign-in. Only a GET of a page can be repeated. */
-export function keepReturnTo(ctx: Context): void {
+/** Stores the path of the requested page, to which the visitor returns after the sign-in. Only a GET can be repeated. */
+export function storeReturnTo(ctx: Context): void {
   if (ctx.method === 'GET' && isSafePath(ctx.url)) ctx.session[key] = ctx.url
 }
 
@@ -19,7 +19,7 @@ export function takeReturnTo(ctx: Context): string {
 
 /** Whether a redirect to a path stays on the site in every browser. */
 function isSafePath(path: unknown): path is string {
-  if (typeof path !== 'string' || path.length > longest) return false
+  if (typeof path !== 'string' || path.length > maxLength) return false
   // oxlint-disable-next-line no-control-regex
   return /^\/(?!\/)[^\\\u0000-\u0020\u007f]*$/.test(path) && !path.includes('//')
 }

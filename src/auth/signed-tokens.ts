@@ -12,13 +12,13 @@ export interface SignedTokenOptions {
 
 /** The options of `readToken`. */
 export interface ReadTokenOptions {
-  /** The current stamp, or a function that finds it for the value of the token; undefined rejects the token. */
+  /** The current stamp, or a function that returns it for the value of the token. If it is undefined, the token is rejected. */
   stamp?: string | ((value: string) => string | undefined | Promise<string | undefined>)
   secret?: string | readonly string[]
 }
 
 /**
- * Creates a token for a link in a mail. It contains a value that everybody can read and nobody can change, and is valid for
+ * Creates a token for a link in a mail. It contains a value that everybody can read and nobody can change. It is valid for
  * one purpose only.
  *
  * @example signedToken('password reset', user.id, { expires: '20 minutes', stamp: passwordStamp(user) })
@@ -27,13 +27,14 @@ export interface ReadTokenOptions {
 export function signedToken(purpose: string, value: string, options: SignedTokenOptions): string {
   const { expires, stamp, secret } = options
   const content: Content = { value, expires: Date.now() + milliseconds(expires) }
-  if (stamp !== undefined) content.mark = signer(`stamp ${purpose}`, secret).encode(stamp).replace(/.*\./, '')
-  return signer(`token ${purpose}`, secret).encode(content)
+  if (stamp !== undefined)
+    content.mark = createSigner(`stamp ${purpose}`, secret).encode(stamp).replace(/.*\./, '')
+  return createSigner(`token ${purpose}`, secret).encode(content)
 }
 
 /**
- * Returns the value of a token; undefined if it is forged, has expired, has another purpose, or another stamp. A token with a
- * stamp is rejected without it.
+ * Returns the value of a token; undefined if the token is forged or expired, or has another purpose or stamp. To read a token
+ * with a stamp, pass the `stamp` option.
  *
  * @example const id = await readToken('password reset', token, { stamp: (id) => stampOf(id) })
  */
@@ -42,17 +43,18 @@ export async function readToken(
   token: unknown,
   { stamp, secret }: ReadTokenOptions = {},
 ): Promise<string | undefined> {
-  const content = typeof token === 'string' ? signer(`token ${purpose}`, secret).decode(token) : undefined
+  const content =
+    typeof token === 'string' ? createSigner(`token ${purpose}`, secret).decode(token) : undefined
   if (content === undefined) return undefined
   // Only `signedToken` signs with this name.
   const { value, expires, mark } = content as Content
   if (expires <= Date.now()) return undefined
-  const current = typeof stamp === 'function' ? await stamp(value) : stamp
+  const currentStamp = typeof stamp === 'function' ? await stamp(value) : stamp
   if (stamp === undefined && mark === undefined) return value
-  if (current === undefined || mark === undefined) return undefined
-  const stamps = signer(`stamp ${purpose}`, secret)
-  const marked = stamps.encode(current).replace(/\..*/, `.${mark}`)
-  return stamps.verify(marked) === undefined ? undefined : value
+  if (currentStamp === undefined || mark === undefined) return undefined
+  const stamps = createSigner(`stamp ${purpose}`, secret)
+  const signedStamp = stamps.encode(currentStamp).replace(/\..*/, `.${mark}`)
+  return stamps.verify(signedStamp) === undefined ? undefined : value
 }
 
 /** The content of a token. */
@@ -64,6 +66,6 @@ interface Content {
   mark?: string
 }
 
-function signer(name: string, secret: string | readonly string[] | undefined): Signer {
+function createSigner(name: string, secret: string | readonly string[] | undefined): Signer {
   return new Signer(name, sessionSecrets(secret, currentEnvironment(), 'Signed tokens'))
 }

@@ -3,7 +3,7 @@ import { type Context, type Database, RecordNotFound } from '../index.js'
 import { passwordStamp, type Account } from './account.js'
 import { browserName } from './browser-name.js'
 import { currentUser } from './current-user.js'
-import { keys, signOut } from './sign-in.js'
+import { sessionKeys, signOut } from './sign-in.js'
 
 /** The options of `userSessions()`. */
 export interface UserSessionsOptions {
@@ -47,7 +47,7 @@ interface Row {
   used_at: string | number
 }
 
-/** The most sessions that are listed. */
+/** The maximum number of sessions in a list. */
 const maxSessions = 100
 
 /**
@@ -63,7 +63,7 @@ export function userSessions(
   { table = 'sessions' }: UserSessionsOptions = {},
 ): UserSessions {
   async function find(ctx: Context, id?: string): Promise<UserSession[]> {
-    const user = userOf(ctx)
+    const user = signedInUser(ctx)
     const rows = await database.read((tx) => {
       const sessions = tx
         .createQueryBuilder()
@@ -74,7 +74,7 @@ export function userSessions(
         .limit(maxSessions)
       return (id === undefined ? sessions : sessions.andWhere('session.id = :id', { id })).getRawMany<Row>()
     })
-    return rows.flatMap((row) => sessionOf(ctx, row, user) ?? [])
+    return rows.flatMap((row) => readRow(ctx, row, user) ?? [])
   }
 
   function end(ctx: Context, id = ''): Promise<UserSession> {
@@ -93,7 +93,7 @@ export function userSessions(
 
   async function remove(ctx: Context, condition: string, values: object): Promise<void> {
     const query = ctx.tx.createQueryBuilder().delete().from(table)
-    const user = userOf(ctx).id
+    const user = signedInUser(ctx).id
     await query.where(`user_id = :user AND ${condition}`, { user, ...values }).execute()
   }
 
@@ -101,24 +101,24 @@ export function userSessions(
 }
 
 /** @throws Unauthorized (401) when nobody has signed in */
-function userOf(ctx: Context): Account {
+function signedInUser(ctx: Context): Account {
   const user = currentUser(ctx)
   if (!user) throw new Unauthorized('Session')
   return user
 }
 
-/** The session of a row; undefined if it ended with a change of the password. */
-function sessionOf(ctx: Context, { id, content, used_at }: Row, user: Account): UserSession | undefined {
+/** Reads the session of a row; undefined if a change of the password has ended it. */
+function readRow(ctx: Context, { id, content, used_at }: Row, user: Account): UserSession | undefined {
   const values = Object(readSession(content)?.['content'])
-  if (values[keys.stamp] !== passwordStamp(user)) return undefined
-  const { ip, user_agent } = Object(values[keys.client])
+  if (values[sessionKeys.stamp] !== passwordStamp(user)) return undefined
+  const { ip, user_agent } = Object(values[sessionKeys.client])
   const is_current = id === storedSessionId(ctx)
   return {
     id,
     is_current,
     browser: browserName(String(user_agent ?? '')),
     ip: typeof ip === 'string' ? ip : null,
-    signed_in_at: new Date(Number(values[keys.time])),
+    signed_in_at: new Date(Number(values[sessionKeys.time])),
     last_used_at: is_current ? new Date() : new Date(Number(used_at)),
   }
 }

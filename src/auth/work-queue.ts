@@ -1,6 +1,6 @@
 import { ServiceUnavailable } from '../index.js'
 
-/** Runs a limited number of expensive tasks at a time. A limited number of others wait, and further ones are rejected. */
+/** Runs a limited number of expensive tasks at a time. A limited number of others wait. Further tasks are rejected. */
 export class WorkQueue {
   private readonly waiting: (() => void)[] = []
   private running = 0

@@ -15,9 +15,9 @@ import { paginateRequest, type ListRequest } from './lists/request.js'
 import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
-import { foundBy } from './records/record-state.js'
+import { conditionsOf } from './records/record-state.js'
 import { referencesOutOfScope } from './records/scope.js'
-import { staleErrors } from './records/stale.js'
+import { createStaleErrors } from './records/stale.js'
 import type { RecordWork } from './records/work.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
@@ -27,7 +27,7 @@ declare module '../context.js' {
   interface ContextMembers extends DataMembers {}
 }
 
-/** The members of a context that work with the request's transaction and its records. */
+/** The methods and properties of the context that work with the request's transaction and its records. */
 export interface DataMembers {
   /**
    * The request's transaction, as a TypeORM EntityManager. It begins with its first query.
@@ -95,7 +95,7 @@ export interface DataMembers {
   load<R extends Model | readonly Model[]>(records: R, ...relations: RelationOf<R>[]): Promise<R>
 
   /**
-   * Reads the records that a form offers to choose from. If there are more than 1,000, only the selected ones are read, and the
+   * Reads the records that a form offers to choose from. If there are more than 1,000, only the selected records are read, and the
    * form has a text field for the id.
    *
    * @param selected the ids that the form shows as chosen, or lists of them
@@ -110,8 +110,8 @@ export interface DataMembers {
   validate(record: object): Promise<ValidationErrors | undefined>
 
   /**
-   * Validates a record, and inserts or updates it if it is valid. A violated constraint of the database is an error of
-   * its field, too.
+   * Validates a record, and inserts or updates it if it is valid. A violated constraint of the database also becomes an
+   * error of its field.
    *
    * A record whose model has a version is only updated if it has the version that was read, and if the request contains no
    * other version. Otherwise the errors have the status 409 and the rule `stale`.
@@ -131,7 +131,7 @@ export interface DataMembers {
   destroy(record: Model): Promise<void>
 
   /**
-   * Translates the errors that a handler has added. `respond` does it.
+   * Translates the errors that a handler has added. `respond` calls it.
    *
    * @internal
    */
@@ -144,7 +144,7 @@ export interface FindAllOptions<T> {
   order?: FindOptionsOrder<T>
 }
 
-/** The parts of the context that these members use. */
+/** The parts of the context that these methods use. */
 interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   readonly env: string
   readonly method: string
@@ -156,7 +156,7 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
   /** The attributes of a record that the request has set. */
   bound(record: object): ReadonlySet<string>
-  compareVersion(record: object, attempt: object, foundBy?: object): RecordWork['comparison']
+  compareVersion(record: object, attempt: object, conditions?: object): RecordWork['comparison']
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 }
 
@@ -192,7 +192,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   paginate(model, options = {}) {
     return inTransaction(this, async (work) => {
       const page = await paginateRequest(work, model, options, this).catch((error: unknown) => {
-        throw error instanceof ValidationErrors ? withLanguage(this, error) : error
+        throw error instanceof ValidationErrors ? setLanguage(this, error) : error
       })
       if (page.query.errors) this.status = 400
       else this.setPageHeaders(page.pagination)
@@ -213,35 +213,35 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   async validate(record) {
-    return withLanguage(this, await validate(record, this.translate, unreadErrors(this, record)))
+    return setLanguage(this, await validate(record, this.translate, unreadErrors(this, record)))
   },
 
   save(record) {
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
       await this.noteWrite(record, isNew ? 'create' : 'update')
-      if (!isNew) work.comparison = this.compareVersion(record, work.tx, foundBy(record))
+      if (!isNew) work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
       if (work.comparison === 'stale') {
-        const stale = await staleErrors(work, record, this.bound(record), this.unreadable(record))
-        return withLanguage(this, stale)
+        const stale = await createStaleErrors(work, record, this.bound(record), this.unreadable(record))
+        return setLanguage(this, stale)
       }
       const errors = await saveRecord(work, record, await boundErrors(this, work, record))
-      return withLanguage(this, errors)
+      return setLanguage(this, errors)
     })
   },
 
   destroy(record) {
     return inTransaction(this, async (work) => {
       await this.noteWrite(record, 'destroy')
-      work.comparison = this.compareVersion(record, work.tx, foundBy(record))
-      if (work.comparison === 'stale') throw withLanguage(this, await staleErrors(work, record))
+      work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
+      if (work.comparison === 'stale') throw setLanguage(this, await createStaleErrors(work, record))
       await destroyRecord(work, record)
     })
   },
 
   translateErrors(errors) {
     translateAdded(errors, this.route?.resource?.model, this.translate)
-    withLanguage(this, errors)
+    setLanguage(this, errors)
   },
 }
 
@@ -251,7 +251,7 @@ export function inTransaction<T>(ctx: DataRequest, run: (work: RecordWork) => Pr
   return transaction.work.run(() => run(new RequestWork(transaction.manager, ctx)))
 }
 
-/** The work of a request in one transaction: if the request is repeated, the next attempt has another one. */
+/** The work of a request in one transaction. If the request is repeated, the next attempt has another transaction. */
 class RequestWork implements RecordWork {
   constructor(
     readonly tx: EntityManager,
@@ -287,16 +287,16 @@ async function boundErrors(
   work: RecordWork,
   record: Model,
 ): Promise<ValidationErrors | undefined> {
-  const errors = unreadErrors(ctx, record)
-  const outside = await referencesOutOfScope(work, record, ctx.bound(record))
-  if (outside.length === 0) return errors
-  const all = errors ?? new ValidationErrors()
-  for (const name of outside) {
+  const unread = unreadErrors(ctx, record)
+  const names = await referencesOutOfScope(work, record, ctx.bound(record))
+  if (names.length === 0) return unread
+  const errors = unread ?? new ValidationErrors()
+  for (const name of names) {
     const isList = Array.isArray(Reflect.get(record, name))
     const reason = isList ? 'contains a record that does not exist' : 'does not exist'
-    addError(ctx, record, all, name, isList ? 'references' : 'reference', reason)
+    addError(ctx, record, errors, name, isList ? 'references' : 'reference', reason)
   }
-  return all
+  return errors
 }
 
 /** The errors of the fields that could not be converted. */
@@ -336,7 +336,7 @@ function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOpt
 }
 
 /**
- * In development, explains that a value is undefined, most often because of a misspelled parameter of the path.
+ * In development, explains that a value is undefined, most often because the name of a path parameter is misspelled.
  *
  * @throws RecordNotFound (404)
  */
@@ -349,15 +349,15 @@ function rejectUndefined(
   if (env !== 'development') return
   const [name] = Object.entries(Object(conditions)).find(([, value]) => value === undefined) ?? []
   if (name === undefined) return
-  const known = Object.keys(params).join(', ') || 'none'
+  const parameters = Object.keys(params).join(', ') || 'none'
   throw new RecordNotFound(
     tx.dataSource.getMetadata(model as EntityTarget<object>).targetName,
-    ` "${name}" is undefined. If it is from ctx.params, the route has no parameter of this name; it has ${known}.`,
+    ` "${name}" is undefined. If it is from ctx.params, the route has no parameter of this name; it has ${parameters}.`,
   )
 }
 
-/** Sets the language of the response, which is that of the messages. */
-function withLanguage<Errors extends ValidationErrors | undefined>(ctx: DataRequest, errors: Errors): Errors {
+/** Sets the `Content-Language` header to the language of the messages. */
+function setLanguage<Errors extends ValidationErrors | undefined>(ctx: DataRequest, errors: Errors): Errors {
   if (!errors) return errors
   ctx.set('Content-Language', ctx.locale)
   markTranslated(errors)

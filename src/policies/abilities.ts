@@ -1,6 +1,6 @@
 import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
 import { Model } from '../data/model.js'
-import { none } from '../data/records/scope.js'
+import { noRecords } from '../data/records/scope.js'
 import type { Conditions } from '../data/records/work.js'
 import { PolicyWithoutScope } from '../errors.js'
 import { memoizeByObject } from '../common/memoize.js'
@@ -17,7 +17,7 @@ const instanceOf = memoizeByObject((policy: PolicyClass) => new policy())
  */
 export function scopeOf(policy: PolicyClass, user: unknown): Conditions {
   const scope: unknown = instanceOf(policy).scope(user)
-  if (scope === nothing) return none
+  if (scope === nothing) return noRecords
   const alternatives: unknown[] = [scope].flat()
   const isMeant = (one: unknown) =>
     isPlainObject(one) && (Reflect.ownKeys(one).length === 0 || !isMissing(one))

@@ -85,10 +85,10 @@ class DatabaseLimits implements LimitStore {
     return this.database.close()
   }
 
-  /** Counts a request of a key that has a row. The update locks the row, so the row that is read is the counted one. */
+  /** Counts a request of a key that has a row. The update locks the row, so nobody changes it before it is read. */
   private count(id: string, window: number): Promise<Row | undefined> {
     const now = this.now()
-    const counting = async (tx: EntityManager): Promise<Row | undefined> => {
+    const increment = async (tx: EntityManager): Promise<Row | undefined> => {
       const update = tx.createQueryBuilder().update(this.table)
       const { affected } = await update
         .set({
@@ -100,12 +100,12 @@ class DatabaseLimits implements LimitStore {
         .execute()
       if (affected === 0) return undefined
       const query = tx.createQueryBuilder().select('requests', 'requests').addSelect('ends_at', 'ends_at')
-      return query.from(this.table, 'counted').where('id = :id', { id }).getRawOne<Row>()
+      return query.from(this.table, 'row').where('id = :id', { id }).getRawOne<Row>()
     }
-    return this.rows.run(() => this.database.transaction(counting))
+    return this.rows.run(() => this.database.transaction(increment))
   }
 
-  /** Adds the row of a key. If another request has added it first, this one is counted in that row. */
+  /** Adds the row of a key. If another request has added the row first, counts this request in that row. */
   private async addNew(id: string, window: number): Promise<Row> {
     const row = { id, requests: 0, ends_at: this.now() + window }
     const insert = this.database.createQueryBuilder().insert().into(this.table).values(row).orIgnore()

@@ -8,7 +8,7 @@ export interface LimitCount {
 
 /** Keeps the counts of rate limits. A window begins with the first request of a key. */
 export interface LimitStore {
-  /** Counts a request in one atomic step. */
+  /** Adds one request to the count of a key, in one atomic step. */
   increment(key: string, window: number): Promise<LimitCount>
   /** Subtracts one request from the count of a key. */
   decrement(key: string): Promise<void>

@@ -34,8 +34,8 @@ export function redisLimits(
     async increment(key, window) {
       const time = String(Math.ceil(window))
       const reply: unknown = await redis.send('EVAL', increment, '1', prefix + key, time)
-      const [count, left] = [reply].flat().map(Number)
-      return { count: count ?? 1, milliseconds: Math.max(0, left ?? window) }
+      const [count, remaining] = [reply].flat().map(Number)
+      return { count: count ?? 1, milliseconds: Math.max(0, remaining ?? window) }
     },
 
     async decrement(key) {

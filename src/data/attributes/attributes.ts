@@ -7,7 +7,7 @@ import { ownRelationIds, type RelationIdsProperty } from './relation-ids.js'
 export { kindOf, type Attribute, type AttributeKind }
 
 /**
- * The attributes of a model that a client may set: its regular columns, the inherited ones first. It leaves out the id,
+ * The attributes of a model that a client may set: its regular columns, the inherited ones first. They leave out the id,
  * the datetimes that the framework sets, a version, generated columns, columns that are hidden (`select: false`) or not
  * written (`insert: false`, `update: false`), and columns whose type has no textual form (a blob, an array). The lists of
  * `@RelationIds` follow the columns.

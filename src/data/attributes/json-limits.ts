@@ -13,13 +13,15 @@ export function hasPrototypeKey(value: unknown): boolean {
 /** The maximum number of values in a JSON or XML body, unless the application sets `membersLimit`. */
 export const defaultMembersLimit = 10_000
 
-const [quote, backslash, comma, openList, openObject] = [...'"\\,[{'].map((it) => it.charCodeAt(0))
+const [quote, backslash, comma, openList, openObject] = [...'"\\,[{'].map((character) =>
+  character.charCodeAt(0),
+)
 
 /**
- * Whether JSON text has more members than `most`, including the items of lists. This is checked before the text is parsed,
- * because creating many small values is far slower than reading them. An empty list or object counts as one member.
+ * Whether JSON text has more members than `limit`, including the items of lists. Check it before you parse the text, because
+ * creating many small values is far slower than reading them. An empty list or object counts as one member.
  */
-export function hasTooManyMembers(text: string, most: number): boolean {
+export function hasTooManyMembers(text: string, limit: number): boolean {
   let members = 0
   let isInText = false
   for (let position = 0; position < text.length; position++) {
@@ -27,7 +29,7 @@ export function hasTooManyMembers(text: string, most: number): boolean {
     if (isInText && code === backslash) position++
     else if (code === quote) isInText = !isInText
     else if (!isInText && (code === comma || code === openList || code === openObject)) {
-      if (++members > most) return true
+      if (++members > limit) return true
     }
   }
   return false

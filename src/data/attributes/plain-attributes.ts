@@ -5,7 +5,7 @@ import type { Attribute, AttributeKind } from './attributes.js'
 import { getMetadataStorage } from '../validation/class-validator.js'
 
 /** The kinds of the types that TypeScript emits for a decorated property. For a union like `string | null` it emits Object. */
-const TYPES = new Map<unknown, AttributeKind>([
+const KINDS_BY_TYPE = new Map<unknown, AttributeKind>([
   [String, 'string'],
   [Number, 'float'],
   [Boolean, 'bool'],
@@ -13,7 +13,7 @@ const TYPES = new Map<unknown, AttributeKind>([
 ])
 
 /** The kinds of the values that rules of class-validator accept. */
-const RULES = new Map<string | undefined, AttributeKind>([
+const KINDS_BY_RULE = new Map<string | undefined, AttributeKind>([
   ...kindsOf(
     'string',
     'isString isEmail isUrl isUuid isLength minLength maxLength matches isDateString isIso8601',
@@ -56,14 +56,14 @@ const rulesByProperty = memoizeByObject((model: Function) => {
   return properties
 })
 
-/** The attribute of a property, also of one without rules; undefined if nothing tells the kind of its values. */
+/** The attribute of a property with or without rules; undefined if nothing tells the kind of its values. */
 export function plainAttributeOf(model: Function, name: string): Attribute | undefined {
   const rules = rulesOf(model, name)
   const type = typeOf(model, name)
   const isList =
     type === Array || rules.some(({ each, name: rule }) => each || /^(isA|a)rray/.test(rule ?? ''))
-  const accepted = rules.filter(({ each }) => each === isList).map((rule) => RULES.get(rule.name))
-  const kind = TYPES.get(type) ?? accepted.find(Boolean)
+  const kinds = rules.filter(({ each }) => each === isList).map((rule) => KINDS_BY_RULE.get(rule.name))
+  const kind = KINDS_BY_TYPE.get(type) ?? kinds.find(Boolean)
   if (!kind) return undefined
   const nullable = rules.some((rule) => rule.name === 'isOptional')
   return { name, kind, nullable, ...(isList && { isList }) }
@@ -72,13 +72,13 @@ export function plainAttributeOf(model: Function, name: string): Attribute | und
 /** The type of a property: the one that TypeScript has emitted, else that of its initial value. */
 function typeOf(model: Function, name: string): unknown {
   const prototype: object = model.prototype
-  const emitted: unknown = Reflect.getMetadata('design:type', prototype, name)
-  if (emitted !== undefined && emitted !== Object) return emitted
-  const initial: unknown = Object.getOwnPropertyDescriptor(instanceOf(model), name)?.value
-  return initial === null || initial === undefined ? undefined : initial.constructor
+  const emittedType: unknown = Reflect.getMetadata('design:type', prototype, name)
+  if (emittedType !== undefined && emittedType !== Object) return emittedType
+  const value: unknown = Object.getOwnPropertyDescriptor(instanceOf(model), name)?.value
+  return value === null || value === undefined ? undefined : value.constructor
 }
 
-/** A new instance, for its initial values; an empty object if the class cannot be created without arguments. */
+/** A new instance of a class, for its initial values; an empty object if the class cannot be created without arguments. */
 export const instanceOf = memoizeByObject((model: Function): object => {
   try {
     return Reflect.construct(model, [])

@@ -14,7 +14,7 @@ interface Details {
 /** Reads a value of one kind. Returns `unreadable` if it cannot be converted. */
 export type Reader = (value: unknown, attribute: Details, timeZone: string) => unknown
 
-/** Accepts text that every engine can store: PostgreSQL supports neither the null character nor lone surrogates. */
+/** Accepts only text that every engine can store: PostgreSQL supports neither the null character nor lone surrogates. */
 export function readText(value: unknown): unknown {
   return typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : unreadable
 }
@@ -23,7 +23,7 @@ export function readText(value: unknown): unknown {
 export function integerReader(bits: bigint, convert: (value: bigint) => unknown): Reader {
   const limit = 2n ** (bits - 1n)
   return (value) => {
-    const input = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : text(value)
+    const input = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : trimText(value)
     if (!/^[+-]?\d{1,20}$/.test(input)) return unreadable
     const integer = BigInt(input.replace('+', ''))
     return integer >= -limit && integer < limit ? convert(integer) : unreadable
@@ -32,7 +32,7 @@ export function integerReader(bits: bigint, convert: (value: bigint) => unknown)
 
 export function readFloat(value: unknown): unknown {
   if (typeof value === 'number') return Number.isFinite(value) ? value : unreadable
-  const input = text(value)
+  const input = trimText(value)
   if (!/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d{1,3})?$/i.test(input)) return unreadable
   const number = Number(input)
   return Number.isFinite(number) ? number : unreadable
@@ -43,21 +43,21 @@ export function readFloat(value: unknown): unknown {
  * database returns it. A decimal with more digits is rejected, not rounded.
  */
 export function readDecimal(value: unknown, { precision, scale }: Details): unknown {
-  const input = typeof value === 'number' ? String(value) : text(value)
+  const input = typeof value === 'number' ? String(value) : trimText(value)
   const match = /^([+-]?)0*(\d+)(?:\.(\d+))?$/.exec(input)
   if (!match) return unreadable
   const [, sign = '', whole = '', digits = ''] = match
   const places = scale ?? (precision === undefined ? undefined : 0)
   if (precision !== undefined && whole.replace(/^0$/, '').length > precision - (places ?? 0))
     return unreadable
-  const fraction = places === undefined ? digits : scaled(digits, places)
+  const fraction = places === undefined ? digits : padFraction(digits, places)
   if (fraction === undefined) return unreadable
   const isNegative = sign === '-' && /[1-9]/.test(whole + fraction)
   return `${isNegative ? '-' : ''}${whole}${fraction && `.${fraction}`}`
 }
 
 /** Pads a fraction to a number of digits. Returns undefined if it has more. */
-function scaled(digits: string, places: number): string | undefined {
+function padFraction(digits: string, places: number): string | undefined {
   const fraction = digits.slice(0, places).padEnd(places, '0')
   return /[1-9]/.test(digits.slice(places)) ? undefined : fraction
 }
@@ -73,7 +73,7 @@ export function readBoolean(value: unknown): unknown {
 
 /** Reads a time of day. Adds the seconds, as the databases return them. */
 export function readTime(value: unknown): unknown {
-  const input = text(value)
+  const input = trimText(value)
   if (!/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(input)) return unreadable
   if (input.length === 5) return `${input}:00`
   return input.includes('.') ? input.replace(/\.?0+$/, '') : input
@@ -83,7 +83,7 @@ export function readDateTime(value: unknown, _attribute: Details, timeZone: stri
   if (value instanceof Date) return isInRange(value) ? value : unreadable
   const match =
     /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+-]\d{2}:?\d{2})?)?$/i.exec(
-      text(value),
+      trimText(value),
     )
   const [, day, time = '00:00', offset] = match ?? []
   if (!day || !isDate(day)) return unreadable
@@ -113,7 +113,7 @@ export function readJson(value: unknown): unknown {
 }
 
 export function readDate(value: unknown): unknown {
-  return isDate(text(value)) ? text(value) : unreadable
+  return isDate(trimText(value)) ? trimText(value) : unreadable
 }
 
 /** Whether text is a date of the calendar, such as `2026-02-28`. */
@@ -124,7 +124,7 @@ function isDate(value: string): boolean {
 }
 
 export function readUuid(value: unknown): unknown {
-  const input = text(value)
+  const input = trimText(value)
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(input) ? input.toLowerCase() : unreadable
 }
 
@@ -133,6 +133,6 @@ export function readEnum(value: unknown, { values }: Details): unknown {
 }
 
 /** Trims text. Returns empty text for long text and for other types, so that it is rejected quickly. */
-function text(value: unknown): string {
+function trimText(value: unknown): string {
   return typeof value === 'string' && value.length <= 100 ? value.trim() : ''
 }

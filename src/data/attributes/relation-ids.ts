@@ -30,8 +30,8 @@ const properties = new WeakMap<Function, RelationIdsProperty[]>()
  */
 export function RelationIds<Name extends string>(relation: Name) {
   return function relationIds(target: { [Property in Name]?: readonly Model[] }, name: string): void {
-    const own = properties.get(target.constructor) ?? []
-    properties.set(target.constructor, [...own, { name, relation }])
+    const previous = properties.get(target.constructor) ?? []
+    properties.set(target.constructor, [...previous, { name, relation }])
   }
 }
 

@@ -3,7 +3,7 @@ import type * as ClassTransformer from 'class-transformer'
 import { memoizeByObject } from '../../common/memoize.js'
 import { ancestorsOf } from './attributes.js'
 
-/** The directions in which a rule applies; without both in each. */
+/** The direction in which a rule applies. Without these options, it applies in both. */
 interface RuleOptions {
   toClassOnly?: boolean
   toPlainOnly?: boolean
@@ -29,12 +29,12 @@ interface Storage {
 const require = createRequire(import.meta.url)
 const storageModule: { defaultMetadataStorage: Storage } = require('class-transformer/cjs/storage.js')
 
-/** class-transformer, loaded with the first class that has rules of it. */
+/** Loads class-transformer, which only applications with its rules need. */
 export function classTransformer(): typeof ClassTransformer {
   return require('class-transformer')
 }
 
-/** The use of rules: for fields of a request that become attributes (`toClass`), or for records in responses (`toPlain`). */
+/** Rules apply to fields of a request that become attributes (`toClass`), or to records in responses (`toPlain`). */
 type Direction = 'toClass' | 'toPlain'
 
 /** Whether a class, or one that it extends, has rules of class-transformer: `@Exclude`, `@Expose` or `@Transform`. */
@@ -43,18 +43,18 @@ export function hasTransformMetadata(target: unknown, direction: Direction): boo
 }
 
 const hasRules = {
-  toClass: memoizeByObject((target: Function) => findsRules(target, 'toPlainOnly')),
-  toPlain: memoizeByObject((target: Function) => findsRules(target, 'toClassOnly')),
+  toClass: memoizeByObject((target: Function) => searchRules(target, 'toPlainOnly')),
+  toPlain: memoizeByObject((target: Function) => searchRules(target, 'toClassOnly')),
 }
 
-/** Whether a class has rules besides those of the other direction only. */
-function findsRules(target: Function, other: keyof RuleOptions): boolean {
+/** Whether a class has rules that do not only apply in the other direction. */
+function searchRules(target: Function, otherOnly: keyof RuleOptions): boolean {
   const storage = storageModule.defaultMetadataStorage
   const rules = [...storage.getExposedMetadatas(target), ...storage.getExcludedMetadatas(target)]
   return (
-    rules.some(({ options }) => !options?.[other]) ||
+    rules.some(({ options }) => !options?.[otherOnly]) ||
     storage.getStrategy(target) !== 'none' ||
-    ancestorsOf(target).some((it) => storage._transformMetadatas?.has(it))
+    ancestorsOf(target).some((ancestor) => storage._transformMetadatas?.has(ancestor))
   )
 }
 
@@ -68,8 +68,8 @@ export function isHiddenProperty(target: unknown, name: string): boolean {
   return isExcluded || isChanged
 }
 
-/** A record as the rules of its class show it in JSON and XML. */
-export function exposed(record: object): object {
+/** Applies the rules of its class to a record that JSON or XML shows. */
+export function applyTransformRules(record: object): object {
   return hasTransformMetadata(record.constructor, 'toPlain')
     ? classTransformer().instanceToPlain(record)
     : record
@@ -87,14 +87,14 @@ export function transformRules(target: Function, name: string, direction: Direct
   const { groups = [], name: shownName = name } = storage.findExposeMetadata(target, name)?.options ?? {}
   const isExposed = storage.getExposedProperties(target, type).includes(name)
   return {
-    /** Whether bodies or responses lack it. */
+    /** Whether bodies or responses leave the property out. */
     isExcluded:
       storage.getExcludedProperties(target, type).includes(name) ||
       (storage.getStrategy(target) === 'excludeAll' && !isExposed) ||
       groups.length > 0,
-    /** Whether a function changes its value. */
+    /** Whether a function changes the value of the property. */
     isChanged: storage.findTransformMetadatas(target, name, type).length > 0,
-    /** Its name in bodies or responses. */
+    /** The name of the property in bodies or responses. */
     name: shownName,
     /** Returns the class of `@Type`. */
     type: () => storage.findTypeMetadata(target, name)?.typeFunction(),

@@ -2,12 +2,12 @@ import { In, type EntityTarget, type FindOptionsOrder } from 'typeorm'
 import { collectionName, recordName } from '../../naming/words.js'
 import { isId } from '../ids.js'
 import type { Model } from '../model.js'
-import { scopedWhere } from '../records/scope.js'
+import { addScopes } from '../records/scope.js'
 import type { RecordWork } from '../records/work.js'
 
 /** The records that a form offers. */
 export interface Choices<T extends { id: string } = { id: string }> {
-  /** All records; or, if there are too many, only the selected ones. */
+  /** All records, or only the selected ones if there are too many. */
   records: T[]
   /** Whether these are all records. */
   isComplete: boolean
@@ -15,7 +15,7 @@ export interface Choices<T extends { id: string } = { id: string }> {
   collection: string
 }
 
-const most = 1000
+const maxRecords = 1000
 
 /**
  * Reads the records of a model that a form offers. If there are more than 1,000, it reads only the selected ones.
@@ -30,14 +30,14 @@ export async function findChoices<T extends Model>(
   const metadata = work.tx.dataSource.getMetadata(model)
   const collection = collectionName(recordName(metadata.targetName))
   const find = (conditions: object | undefined, take: number) => {
-    const where = scopedWhere<T>(work, metadata, conditions)
+    const where = addScopes<T>(work, metadata, conditions)
     // Every model has an id, but the compiler cannot see it through the conditional types of TypeORM.
     const order = { id: 'DESC' } as FindOptionsOrder<T>
     return work.tx.find(model, { ...(where && { where }), order, take })
   }
-  const records = await find(undefined, most + 1)
-  if (records.length <= most) return { records, isComplete: true, collection }
+  const records = await find(undefined, maxRecords + 1)
+  if (records.length <= maxRecords) return { records, isComplete: true, collection }
   const ids = selected.filter(isId)
-  const chosen = ids.length > 0 ? await find({ id: In(ids) }, ids.length) : []
-  return { records: chosen, isComplete: false, collection }
+  const choices = ids.length > 0 ? await find({ id: In(ids) }, ids.length) : []
+  return { records: choices, isComplete: false, collection }
 }

@@ -7,7 +7,7 @@ import type { Operator } from './declaration.js'
 export interface SqlCondition {
   key: string
   values: readonly unknown[]
-  sql(places: readonly string[]): string
+  sql(placeholders: readonly string[]): string
 }
 
 /** Writes the conditions of a query as SQL of an engine. */
@@ -18,73 +18,83 @@ export class ConditionWriter {
     private readonly alias: string,
   ) {}
 
-  comparison(column: ListColumn, operator: Operator, values: readonly unknown[]): SqlCondition {
+  writeComparison(column: ListColumn, operator: Operator, values: readonly unknown[]): SqlCondition {
     const key = `${column.name} ${operator} ${values.length}`
-    const name = () => this.column(column)
-    // Whether a column is null is part of the SQL, so it has no parameter.
+    const name = () => this.nameOf(column)
+    // The value of `null` is part of the SQL, so it needs no parameter.
     if (operator === 'null') {
       const is = values[0] === true ? 'IS' : 'IS NOT'
       return { key: `${key} ${is}`, values: [], sql: () => `${name()} ${is} NULL` }
     }
-    const stored = values.map((value) => this.stored(column, value))
+    const stored = values.map((value) => this.toStored(column, value))
     switch (operator) {
       case 'prefix':
       case 'contains': {
         const { parameters, sql } = this.engine[operator]
-        return { key, values: parameters(String(stored[0])), sql: (places) => sql(name(), places) }
+        return {
+          key,
+          values: parameters(String(stored[0])),
+          sql: (placeholders) => sql(name(), placeholders),
+        }
       }
       case 'in':
-        return { key, values: stored, sql: (places) => `${name()} IN (${places.join(', ')})` }
+        return { key, values: stored, sql: (placeholders) => `${name()} IN (${placeholders.join(', ')})` }
       case 'not':
-        return { key, values: stored, sql: ([place]) => `(${name()} <> ${place} OR ${name()} IS NULL)` }
+        return {
+          key,
+          values: stored,
+          sql: ([placeholder]) => `(${name()} <> ${placeholder} OR ${name()} IS NULL)`,
+        }
       default:
-        return { key, values: stored, sql: ([place]) => `${name()} ${signs[operator]} ${place}` }
+        return { key, values: stored, sql: ([placeholder]) => `${name()} ${SIGNS[operator]} ${placeholder}` }
     }
   }
 
-  /** A word that one of the columns contains. */
-  word(columns: readonly ListColumn[], word: string): SqlCondition {
+  /** Writes the condition that one of the columns contains a word. */
+  writeSearch(columns: readonly ListColumn[], word: string): SqlCondition {
     const { parameters, sql } = this.engine.contains
     const size = parameters(word).length
     return {
       key: 'word',
       values: columns.flatMap(() => parameters(word)),
-      sql: (places) =>
+      sql: (placeholders) =>
         columns
-          .map((column, index) => sql(this.column(column), places.slice(index * size, (index + 1) * size)))
+          .map((column, index) =>
+            sql(this.nameOf(column), placeholders.slice(index * size, (index + 1) * size)),
+          )
           .join(' OR '),
     }
   }
 
-  /** The rows after or before a position. */
-  position({ values, isBefore }: Cursor, order: readonly SortKey[]): SqlCondition {
+  /** Writes the condition on the rows after or before a position. */
+  writePosition({ values, isBefore }: Cursor, order: readonly SortKey[]): SqlCondition {
     const keys = order.map(({ column, isDescending }, index): PositionKey => ({
-      column: this.column(column),
-      value: this.stored(column, values[index]),
+      column: this.nameOf(column),
+      value: this.toStored(column, values[index]),
       sign: isDescending === isBefore ? '>' : '<',
     }))
     const isUniform = keys.every(({ sign }) => sign === keys[0]?.sign)
-    const condition = this.engine.comparesRows && isUniform ? rowComparison(keys) : keyByKey(keys)
+    const condition = this.engine.comparesRows && isUniform ? compareRows(keys) : compareKeys(keys)
     return { ...condition, key: `position ${isBefore}` }
   }
 
-  /** The SQL by which a column is sorted. */
-  sortExpression(column: ListColumn): string {
-    const sql = this.column(column)
+  /** Writes the expression by which a column is sorted. */
+  writeSortKey(column: ListColumn): string {
+    const sql = this.nameOf(column)
     return (column.values && this.engine.enumOrder?.(sql, column.values)) ?? sql
   }
 
-  private column({ metadata }: ListColumn): string {
+  private nameOf({ metadata }: ListColumn): string {
     const { driver } = metadata.entityMetadata.dataSource
     return `${driver.escape(this.alias)}.${driver.escape(metadata.databaseName)}`
   }
 
-  private stored({ metadata }: ListColumn, value: unknown): unknown {
+  private toStored({ metadata }: ListColumn, value: unknown): unknown {
     return metadata.entityMetadata.dataSource.driver.preparePersistentValue(value, metadata)
   }
 }
 
-const signs = { eq: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' }
+const SIGNS = { eq: '=', lt: '<', lte: '<=', gt: '>', gte: '>=' }
 
 /** A column that is compared with the value of a position. */
 interface PositionKey {
@@ -93,23 +103,24 @@ interface PositionKey {
   sign: '<' | '>'
 }
 
-function rowComparison(keys: readonly PositionKey[]): Omit<SqlCondition, 'key'> {
+function compareRows(keys: readonly PositionKey[]): Omit<SqlCondition, 'key'> {
   const columns = keys.map(({ column }) => column).join(', ')
   return {
     values: keys.map(({ value }) => value),
-    sql: (places) => `(${columns}) ${keys[0]?.sign} (${places.join(', ')})`,
+    sql: (placeholders) => `(${columns}) ${keys[0]?.sign} (${placeholders.join(', ')})`,
   }
 }
 
 /** `a <= ? AND (a < ? OR (a = ? AND id < ?))`: the first comparison lets an index find the beginning. */
-function keyByKey([first, ...others]: readonly PositionKey[]): Omit<SqlCondition, 'key'> {
+function compareKeys([first, ...others]: readonly PositionKey[]): Omit<SqlCondition, 'key'> {
   if (!first) return { values: [], sql: () => '1 = 1' }
   const { column, value, sign } = first
-  if (others.length === 0) return { values: [value], sql: ([place]) => `${column} ${sign} ${place}` }
-  const rest = keyByKey(others)
+  if (others.length === 0)
+    return { values: [value], sql: ([placeholder]) => `${column} ${sign} ${placeholder}` }
+  const rest = compareKeys(others)
   return {
     values: [value, value, value, ...rest.values],
-    sql: ([start, beyond, equal, ...places]) =>
-      `(${column} ${sign}= ${start} AND (${column} ${sign} ${beyond} OR (${column} = ${equal} AND ${rest.sql(places)})))`,
+    sql: ([start, beyond, equal, ...placeholders]) =>
+      `(${column} ${sign}= ${start} AND (${column} ${sign} ${beyond} OR (${column} = ${equal} AND ${rest.sql(placeholders)})))`,
   }
 }

@@ -31,7 +31,7 @@ export type FilterConditions<T> = FindOptionsWhere<T> | FindOptionsWhere<T>[]
 export class CustomFilter<T = any> {
   constructor(
     readonly kind: AttributeKind,
-    /** The words that the parameter can have, if it is one of several words. */
+    /** The words from which the parameter is one; undefined for other kinds. */
     readonly words: readonly string[] | undefined,
     readonly toConditions: (value: never) => FilterConditions<T>,
   ) {}
@@ -46,8 +46,8 @@ export class RenamedFilter<Column extends string = string> {
 }
 
 /**
- * Declares a custom filter: its parameter has a value of a kind, or one of several words, and `toConditions` returns
- * the conditions that records must meet, like `where`. They are added to all other conditions.
+ * Declares a custom filter: its parameter has a value of a kind, or one of several words. `toConditions` returns the
+ * conditions for this value, like `where`. Records must meet them besides all other conditions.
  *
  * @example const filters = { popular: filter('int', (votes: number) => ({ votes: MoreThan(votes) })) }
  */
@@ -112,14 +112,14 @@ export type SortName<T> = ColumnName<T> | `-${ColumnName<T>}`
 /** Options of the records that a relation includes. */
 // oxlint-disable-next-line no-explicit-any
 export interface IncludeOptions<R = any> {
-  /** The attributes that are shown. Without it, all that JSON and XML show of a record. */
+  /** The attributes that are shown: by default all that JSON and XML show of a record. */
   attributes?: readonly ColumnName<R>[]
-  /** The maximum number of records of each record, if the relation is to many (50). The newest ones are included. */
+  /** The maximum number of related records of each record, if the relation is to many (50). The newest are included. */
   limit?: number
 }
 
-/** The record, or one of the records, that a property contains. */
-type RelatedOf<Value> = NonNullable<Value> extends readonly (infer One)[] ? One : NonNullable<Value>
+/** The type of the record, or of the records, that a property contains. */
+type RelatedOf<Value> = NonNullable<Value> extends readonly (infer Related)[] ? Related : NonNullable<Value>
 
 /** The relations that can be included: with all attributes, with those of a list, or with options. */
 export type Includes<T> =

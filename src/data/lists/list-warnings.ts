@@ -53,7 +53,7 @@ export async function findListWarnings(
   try {
     const warnings = []
     for (const list of lists) {
-      const problems = await problemsOf(runner, list)
+      const problems = await findProblems(runner, list)
       if (problems.length > 0) warnings.push({ list: list.name, problems })
     }
     return warnings
@@ -62,13 +62,16 @@ export async function findListWarnings(
   }
 }
 
-async function problemsOf(runner: QueryRunner, list: DeclaredList): Promise<string[]> {
+async function findProblems(runner: QueryRunner, list: DeclaredList): Promise<string[]> {
   const { tableName } = list.definition.metadata
   const indexes = await engineOf(runner.dataSource).findIndexes(runner, tableName)
-  const missing = neededIndexes(runner, list).filter(
-    (needed) => !indexes.some((index) => suits(index, needed, list)),
+  const missing = findNeededIndexes(runner, list).filter(
+    (need) => !indexes.some((index) => isSuitable(index, need, list)),
   )
-  return [...missing.map((needed) => missingIndex(tableName, needed)), ...(await imprecise(runner, list))]
+  return [
+    ...missing.map((need) => describeMissingIndex(tableName, need)),
+    ...(await findImpreciseColumns(runner, list)),
+  ]
 }
 
 interface NeededIndex {
@@ -76,24 +79,24 @@ interface NeededIndex {
   use: 'sort' | 'eq' | 'prefix'
 }
 
-function neededIndexes(runner: QueryRunner, { definition }: DeclaredList): NeededIndex[] {
+function findNeededIndexes(runner: QueryRunner, { definition }: DeclaredList): NeededIndex[] {
   const { enumOrder } = engineOf(runner.dataSource)
   const isSortedByIndex = ({ kind }: ListColumn) => kind !== 'enum' || enumOrder === undefined
-  const needed = ({ metadata }: ListColumn, use: NeededIndex['use']) => ({
+  const toNeed = ({ metadata }: ListColumn, use: NeededIndex['use']) => ({
     column: metadata.databaseName,
     use,
   })
   const filters = [...definition.filters.values()].flatMap(({ operators, column }) =>
     (['eq', 'prefix'] as const).flatMap((use) =>
-      column && operators.includes(use) ? needed(column, use) : [],
+      column && operators.includes(use) ? toNeed(column, use) : [],
     ),
   )
   const sorts = [...definition.sorts.values()].filter(isSortedByIndex)
-  return [...filters, ...sorts.map((column) => needed(column, 'sort'))]
+  return [...filters, ...sorts.map((column) => toNeed(column, 'sort'))]
 }
 
-/** Whether an index begins with a column, after the keys of parents, which have one value in a list. */
-function suits(
+/** Whether an index begins with a column, or with keys of parents, which have one value in a list, and then the column. */
+function isSuitable(
   { columns, findsPrefixes, sorts }: Index,
   { column, use }: NeededIndex,
   { parentKeys }: DeclaredList,
@@ -103,19 +106,19 @@ function suits(
   return use === 'prefix' ? findsPrefixes : use === 'sort' ? sorts : true
 }
 
-function missingIndex(table: string, { column, use }: NeededIndex): string {
+function describeMissingIndex(table: string, { column, use }: NeededIndex): string {
   // The id ends every order.
   const columns = use === 'sort' ? `'${column}', 'id'` : `'${column}'`
   const statement =
     use === 'prefix'
       ? `prefixIndex(runner, '${table}', '${column}')`
       : `runner.createIndex('${table}', new TableIndex({ columnNames: [${columns}] }))`
-  const what = { sort: 'sorts by', eq: 'filters by', prefix: 'finds the beginning of' }[use]
-  return `It ${what} ${table}.${column}, which has no index for that. Add one in a migration: await ${statement}.`
+  const verb = { sort: 'sorts by', eq: 'filters by', prefix: 'finds the beginning of' }[use]
+  return `It ${verb} ${table}.${column}, which has no index for that. Add one in a migration: await ${statement}.`
 }
 
-/** Cursors have milliseconds. A column with more digits would lose rows between two pages. */
-async function imprecise(runner: QueryRunner, { definition }: DeclaredList): Promise<string[]> {
+/** Describes columns with more digits than the milliseconds of cursors: rows between two pages would be lost. */
+async function findImpreciseColumns(runner: QueryRunner, { definition }: DeclaredList): Promise<string[]> {
   const { datetimeDigits } = engineOf(runner.dataSource)
   if (!definition.hasCursors || !datetimeDigits) return []
   const problems: string[] = []

@@ -23,12 +23,12 @@ export class Pagination {
     this.pages = Math.max(1, Math.ceil(total / perPage))
   }
 
-  /** The previous page, if there is one. For a page beyond the end, it is the last page. */
+  /** The number of the previous page, if there is one. For a page beyond the end, the number of the last page. */
   get previous(): number | undefined {
     return this.page > 1 ? Math.min(this.page - 1, this.pages) : undefined
   }
 
-  /** The next page, if there is one. */
+  /** The number of the next page, if there is one. */
   get next(): number | undefined {
     return this.page < this.pages ? this.page + 1 : undefined
   }
@@ -72,8 +72,8 @@ export interface PageOptions<T> {
   /** The maximum of `per_page` (100). */
   maxPerPage?: number
   /**
-   * Whether all records are counted (yes). Without the count, a page of a large table is as fast as one of a small table,
-   * but there is no `X-Total-Count` and no link to the last page. Reading one additional record shows whether there is a
+   * Whether all records are counted (yes). Without the count, a page of a large table is as fast as a page of a small table,
+   * but there is no `X-Total-Count` and no link to the last page. One more record is read to find out whether there is a
    * next page.
    */
   total?: boolean
@@ -108,8 +108,8 @@ export interface PagePosition {
   size: number
 }
 
-/** Reads the parameters of a page. Unreadable ones, and numbers below 1, are ignored. The last one of a parameter counts. */
-export function pagePosition(
+/** Reads the number and the size of a page. Ignores values that are not whole numbers from 1. */
+export function readPagePosition(
   query: PageQuery,
   { perPage = 20, maxPerPage = 100 }: Pick<PageOptions<unknown>, 'perPage' | 'maxPerPage'>,
 ): PagePosition {
@@ -119,7 +119,7 @@ export function pagePosition(
   }
 }
 
-/** A whole number from 1 in decimal digits; undefined for everything else. Numbers that are too large are clamped. */
+/** Reads the last value of a parameter as a whole number from 1; undefined for everything else. Clamps large numbers. */
 function readNumber(parameter: string | string[] | undefined): number | undefined {
   const text = Array.isArray(parameter) ? parameter.at(-1) : parameter
   if (text === undefined || !/^[0-9]+$/.test(text)) return undefined

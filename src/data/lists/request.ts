@@ -4,12 +4,12 @@ import type { Model } from '../model.js'
 import { readAlternatives } from '../records/conditions.js'
 import { loadLinks } from '../records/links.js'
 import { loadRelations } from '../records/relations.js'
-import { scopedWhere } from '../records/scope.js'
+import { addScopes } from '../records/scope.js'
 import type { RecordWork } from '../records/work.js'
 import type { Queryable } from './declaration.js'
 import { definitionOf } from './definition/compile.js'
 import { sortKeysOf } from './definition/list-model.js'
-import { CursorPagination, pagePosition, Pagination } from './pagination.js'
+import { CursorPagination, readPagePosition, Pagination } from './pagination.js'
 import type { Page, PageOptions, PagePosition, PageQuery, RecordPage } from './pagination.js'
 import { encodeCursor } from './query/cursor.js'
 import { ListQuery } from './query/list-query.js'
@@ -55,16 +55,16 @@ export async function paginateRequest<T extends Model>(
   request: ListRequest,
 ): Promise<Page<T>> {
   const metadata = work.tx.dataSource.getMetadata(model)
-  const where = scopedWhere<T>(work, metadata, options.where, options.relations)
+  const where = addScopes<T>(work, metadata, options.where, options.relations)
   const list = request.route?.handlerName ?? 'A handler'
-  const { queryable, name } = declarationFor(list, metadata, options.queryable, request.route)
+  const { queryable, name } = findDeclaration(list, metadata, options.queryable, request.route)
   const definition = definitionOf(metadata, queryable, name)
-  const isDeclared = queryable !== nothing
+  const isDeclared = queryable !== emptyQueryable
   const order =
     isDeclared || !options.order
       ? options.order
       : { ...options.order, id: Object(options.order).id ?? 'DESC' }
-  // TypeORM can order a list by more than columns, which clients cannot change.
+  // Without @Queryable, the handler may also order by relations, which TypeORM supports.
   const isByColumns = isDeclared || !Object.values(order ?? {}).some((key) => typeof key === 'object')
   const parse = (ignoresUnknown: boolean): ParsedQuery =>
     new QueryParser(definition, {
@@ -73,18 +73,18 @@ export async function paginateRequest<T extends Model>(
       order: order && isByColumns ? sortKeysOf(definition, order, list) : undefined,
       translate: work.translate,
     }).parse(isDeclared ? request.querystring : '')
-  const isHtml = isDeclared && request.prefersHtml(() => parse(false).errors.found)
+  const isHtml = isDeclared && request.prefersHtml(() => parse(false).errors.result)
   const parsed = parse(isHtml)
   const query = new ListQuery(definition, parsed)
   if (query.errors && !isHtml) throw query.errors
 
-  const position = pagePosition(request.query, options)
-  const readable = where && readAlternatives(metadata, where)
+  const position = readPagePosition(request.query, options)
+  const conditions = where && readAlternatives(metadata, where)
   const isCounted = options.total !== false && !definition.hasCursors && !query.errors
-  if (query.errors || (where && !readable))
+  if (query.errors || (where && !conditions))
     return { records: [], pagination: new Pagination(position.page, position.size, 0, isCounted), query }
   const selection = new ListSelection(work, definition, parsed, {
-    where: readable,
+    where: conditions,
     relations: options.relations,
     order: isByColumns ? undefined : order,
   })
@@ -99,19 +99,19 @@ export async function paginateRequest<T extends Model>(
   return page
 }
 
-/** The queries of a list that clients cannot query. */
-const nothing: Queryable = {}
+/** The declaration of a list that clients cannot query. */
+const emptyQueryable: Queryable = {}
 
-/** The declaration of a list, and its name in messages. */
-function declarationFor(
+/** Finds the declaration of a list, and returns it with its name in messages. */
+function findDeclaration(
   list: string,
   { target, targetName }: EntityMetadata,
   option: Queryable | undefined,
   route: ListRoute | undefined,
 ) {
   if (option) return { queryable: option, name: `The option queryable of ${list}` }
-  const { queryable = nothing, model } = route?.resource ?? {}
-  if (queryable === nothing || target === model) return { queryable, name: declarationName(list) }
+  const { queryable = emptyQueryable, model } = route?.resource ?? {}
+  if (queryable === emptyQueryable || target === model) return { queryable, name: declarationName(list) }
   throw new DeclarationError(
     `${list} paginates ${targetName}, but its @Queryable is for ${model?.name}. Pass the option queryable for ${targetName} to ctx.paginate.`,
   )
@@ -121,7 +121,7 @@ export function declarationName(handler: string): string {
   return `@Queryable of ${handler}`
 }
 
-/** Reads a page. Without the total, reads one more record than the page has. */
+/** Reads a page by its number. Without the count, one more record shows whether there is a next page. */
 async function readPage(
   selection: ListSelection,
   { page, size }: PagePosition,
@@ -137,20 +137,20 @@ async function readPage(
   return { records: records.slice(0, size), pagination }
 }
 
-/** Reads one more record than the page has, which shows whether there are more in this direction. */
+/** Reads a page that begins or ends at a cursor. One more record shows whether the list goes on in this direction. */
 async function readFromCursor(
   selection: ListSelection,
-  { cursor, order, binding }: ParsedQuery,
+  { cursor, order, fingerprint }: ParsedQuery,
   size: number,
 ): Promise<RecordPage<object>> {
-  const found = await selection.read(size + 1, 0, cursor)
-  const hasMore = found.length > size
-  const records = found.slice(0, size)
+  const rows = await selection.read(size + 1, 0, cursor)
+  const hasMore = rows.length > size
+  const records = rows.slice(0, size)
   if (cursor?.isBefore) records.reverse()
   const [first, last] = [records[0], records.at(-1)]
   const hasNext = cursor?.isBefore || hasMore
   const hasPrevious = cursor?.isBefore ? hasMore : cursor !== undefined
-  const next = last && hasNext ? encodeCursor(binding, order, last) : undefined
-  const previous = first && hasPrevious ? encodeCursor(binding, order, first) : undefined
+  const next = last && hasNext ? encodeCursor(fingerprint, order, last) : undefined
+  const previous = first && hasPrevious ? encodeCursor(fingerprint, order, first) : undefined
   return { records, pagination: new CursorPagination(size, records.length, { next, previous }) }
 }

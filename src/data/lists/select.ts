@@ -6,7 +6,7 @@ import { kindOf } from '../attributes/attributes.js'
 import { engineOf } from '../engines/engines.js'
 import { COUNT_ALIAS } from '../engines/engine.js'
 import { readAlternatives } from '../records/conditions.js'
-import { withRelatedScopes } from '../records/scope.js'
+import { addRelatedScopes } from '../records/scope.js'
 import type { RecordWork } from '../records/work.js'
 import { fastPath, read, run, type FastPath, type Row } from '../records/fast-path/fast-path.js'
 import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
@@ -19,7 +19,7 @@ export interface SelectOptions {
   /** Conditions that have been converted to the kinds of their columns. */
   where: object | undefined
   relations: object | undefined
-  /** An order that is not of columns, instead of that of the query. */
+  /** An order by more than columns, which replaces the order of the query. */
   order: object | undefined
 }
 
@@ -28,15 +28,15 @@ class Place {
   constructor(readonly position: number) {}
 }
 
-/** A query, and for each of its parameters the place of its value, or a value that TypeORM has added. */
+/** A query with its parameters: places of values, and values that TypeORM has added. */
 interface Statement {
   sql: string
   parameters: readonly unknown[]
 }
 
-type What = 'records' | 'ids' | 'count'
+type Output = 'records' | 'ids' | 'count'
 
-const statementsOf = memoizeByObject((_definition: ListDefinition) => new BoundedMap<Statement>(200))
+const cachedStatements = memoizeByObject((_definition: ListDefinition) => new BoundedMap<Statement>(200))
 
 /**
  * The records of a list that a query selects. TypeORM builds a query for each shape once: columns, operators, number of
@@ -49,7 +49,7 @@ export class ListSelection {
   private readonly writer: ConditionWriter
   private readonly conditions: SqlCondition[]
   /** Conditions of TypeORM, each of which must be met. */
-  private readonly others: object[]
+  private readonly findConditions: object[]
 
   constructor(
     work: RecordWork,
@@ -61,17 +61,19 @@ export class ListSelection {
     this.metadata = definition.metadata
     this.path = options.relations ? undefined : fastPath(this.tx, this.metadata)
     this.writer = new ConditionWriter(engineOf(this.tx.dataSource), this.metadata.name)
-    const where = options.where ? columnValues(this.metadata, options.where) : []
-    this.conditions = (where ?? []).map(([column, value]) => this.writer.comparison(column, 'eq', [value]))
-    this.others = where || !options.where ? [] : [options.where]
+    const where = options.where ? readColumnConditions(this.metadata, options.where) : []
+    this.conditions = (where ?? []).map(([column, value]) =>
+      this.writer.writeComparison(column, 'eq', [value]),
+    )
+    this.findConditions = where || !options.where ? [] : [options.where]
     for (const { filter, operator, values } of query.conditions) {
-      if (filter.column) this.conditions.push(this.writer.comparison(filter.column, operator, values))
+      if (filter.column) this.conditions.push(this.writer.writeComparison(filter.column, operator, values))
       else {
-        const custom = withRelatedScopes(work, this.metadata, filter.toConditions?.(values[0]) ?? {})
-        this.others.push(readAlternatives(this.metadata, custom) ?? nothing)
+        const custom = addRelatedScopes(work, this.metadata, filter.toConditions?.(values[0]) ?? {})
+        this.findConditions.push(readAlternatives(this.metadata, custom) ?? noRecords)
       }
     }
-    for (const word of query.words) this.conditions.push(this.writer.word(definition.search, word))
+    for (const word of query.words) this.conditions.push(this.writer.writeSearch(definition.search, word))
   }
 
   async count(): Promise<number> {
@@ -82,31 +84,35 @@ export class ListSelection {
   /** Reads the records after an offset, or after a position, or before it in reverse order. */
   async read(limit: number, offset: number, cursor?: Cursor): Promise<object[]> {
     const { order } = this.query
-    const position = cursor ? [this.writer.position(cursor, order)] : []
-    const reversed = cursor?.isBefore
+    const position = cursor ? [this.writer.writePosition(cursor, order)] : []
+    const direction = cursor?.isBefore
       ? order.map(({ column, isDescending }) => ({ column, isDescending: !isDescending }))
       : order
-    const what = this.path ? 'records' : 'ids'
-    const rows = await this.send(what, [...this.conditions, ...position], reversed, limit, offset)
+    const output = this.path ? 'records' : 'ids'
+    const rows = await this.send(output, [...this.conditions, ...position], direction, limit, offset)
     const { path } = this
     return path ? rows.map((row) => path.toRecord(row)) : this.find(rows.map(({ id }) => id))
   }
 
   private send(
-    what: What,
+    output: Output,
     conditions: readonly SqlCondition[],
     order: readonly SortKey[],
     limit?: number,
     offset = 0,
   ): Promise<Row[]> {
-    const given = conditions.flatMap(({ values }) => values)
-    const { sql: unlimited, parameters } = this.statementFor(what, conditions, order)
-    const values = parameters.map((one) => (one instanceof Place ? given[one.position] : one))
+    const conditionValues = conditions.flatMap(({ values }) => values)
+    const { sql: unlimited, parameters } = this.statementFor(output, conditions, order)
+    const values = parameters.map((parameter) =>
+      parameter instanceof Place ? conditionValues[parameter.position] : parameter,
+    )
     // SQLite would plan a statement again for each limit that is a parameter.
     let sql = limit === undefined ? unlimited : `${unlimited} LIMIT ${Number(limit)}`
     if (offset > 0) sql += ` OFFSET ${this.tx.dataSource.driver.createParameter('', values.push(offset) - 1)}`
-    // A query of columns alone reads before the transaction of the request begins. Others may call functions that write.
-    return this.path && this.others.length === 0 ? read(this.tx, sql, values) : run(this.tx, sql, values)
+    // A query of columns alone may run before the transaction of the request begins. Others may call functions that write.
+    return this.path && this.findConditions.length === 0
+      ? read(this.tx, sql, values)
+      : run(this.tx, sql, values)
   }
 
   /** Lets TypeORM read the records of a model that isn't plain. */
@@ -114,58 +120,59 @@ export class ListSelection {
     if (ids.length === 0) return []
     const { id } = this.definition
     const { relations } = this.options
-    const found = await this.tx.find(this.metadata.target, { where: { [id.name]: In(ids) }, relations })
-    const byId = new Map(found.map((record) => [String(Reflect.get(record, id.name)), record]))
-    return ids.flatMap((one) => byId.get(String(one)) ?? [])
+    const records = await this.tx.find(this.metadata.target, { where: { [id.name]: In(ids) }, relations })
+    const byId = new Map(records.map((record) => [String(Reflect.get(record, id.name)), record]))
+    return ids.flatMap((value) => byId.get(String(value)) ?? [])
   }
 
-  private statementFor(what: What, conditions: readonly SqlCondition[], order: readonly SortKey[]) {
-    if (this.others.length > 0) return this.build(what, conditions, order)
-    const statements = statementsOf(this.definition)
+  private statementFor(output: Output, conditions: readonly SqlCondition[], order: readonly SortKey[]) {
+    if (this.findConditions.length > 0) return this.build(output, conditions, order)
+    const statements = cachedStatements(this.definition)
     const keys = order.map(({ column, isDescending }) => `${column.name} ${isDescending}`)
-    const shape = JSON.stringify([what, keys, this.options.order, conditions.map(({ key }) => key)])
+    const shape = JSON.stringify([output, keys, this.options.order, conditions.map(({ key }) => key)])
     let statement = statements.get(shape)
-    if (!statement) statements.set(shape, (statement = this.build(what, conditions, order)))
+    if (!statement) statements.set(shape, (statement = this.build(output, conditions, order)))
     return statement
   }
 
   /** Lets TypeORM build a query with places instead of values. */
-  private build(what: What, conditions: readonly SqlCondition[], order: readonly SortKey[]): Statement {
+  private build(output: Output, conditions: readonly SqlCondition[], order: readonly SortKey[]): Statement {
     const { name, target } = this.metadata
     const builder: SelectQueryBuilder<ObjectLiteral> = this.tx.createQueryBuilder(target, name)
-    if (what === 'ids') builder.select(`${name}.${this.definition.id.name}`, 'id')
+    if (output === 'ids') builder.select(`${name}.${this.definition.id.name}`, 'id')
     let next = 0
     for (const { values, sql } of conditions) {
       const places = values.map(() => new Place(next++))
       const names = places.map(({ position }) => `list_${position}`)
-      builder.andWhere(`(${sql(names.map((one) => `:${one}`))})`)
+      builder.andWhere(`(${sql(names.map((parameter) => `:${parameter}`))})`)
       places.forEach((place, index) => builder.setParameter(`${names[index]}`, place))
     }
-    for (const where of this.others) addConditions(builder, this.metadata, where, this.definition.id.name)
-    if (what === 'count') builder.select('COUNT(*)', COUNT_ALIAS).setOption('disable-global-order')
+    for (const where of this.findConditions)
+      addConditions(builder, this.metadata, where, this.definition.id.name)
+    if (output === 'count') builder.select('COUNT(*)', COUNT_ALIAS).setOption('disable-global-order')
     else this.sort(builder, order)
 
     const [sql, parameters] = builder.getQueryAndParameters()
     const isToMany = builder.expressionMap.joinAttributes.some(
-      ({ relation: one }) => one && !one.isManyToOne && !one.isOneToOne,
+      ({ relation }) => relation && !relation.isManyToOne && !relation.isOneToOne,
     )
     if (isToMany) throw new DeclarationError(`${name} cannot be ordered by a relation to many records.`)
     return { sql, parameters }
   }
 
   private sort(builder: SelectQueryBuilder<ObjectLiteral>, order: readonly SortKey[]): void {
-    const { order: others } = this.options
-    if (others) return void builder.setFindOptions({ order: others, loadEagerRelations: false })
+    const { order: handlerOrder } = this.options
+    if (handlerOrder) return void builder.setFindOptions({ order: handlerOrder, loadEagerRelations: false })
     for (const { column, isDescending } of order)
-      builder.addOrderBy(this.writer.sortExpression(column), isDescending ? 'DESC' : 'ASC')
+      builder.addOrderBy(this.writer.writeSortKey(column), isDescending ? 'DESC' : 'ASC')
   }
 }
 
 /** Conditions that no record meets. */
-const nothing: object[] = []
+const noRecords: object[] = []
 
-/** Conditions of a handler on columns alone, with their values; undefined if TypeORM must write them. */
-function columnValues(metadata: EntityMetadata, where: object): [ListColumn, unknown][] | undefined {
+/** Reads conditions that compare columns with values; undefined if there are others, which TypeORM must write. */
+function readColumnConditions(metadata: EntityMetadata, where: object): [ListColumn, unknown][] | undefined {
   if (Array.isArray(where)) return undefined
   const conditions: [ListColumn, unknown][] = []
   for (const [name, value] of Object.entries(where)) {
@@ -174,12 +181,12 @@ function columnValues(metadata: EntityMetadata, where: object): [ListColumn, unk
     const kind = column && kindOf(column.type)
     if (!kind || column.relationMetadata?.propertyName === name || column.transformer || !isValue)
       return undefined
-    conditions.push([{ name, metadata: column, kind, read: (it) => it }, value])
+    conditions.push([{ name, metadata: column, kind, read: (input) => input }, value])
   }
   return conditions
 }
 
-/** Adds conditions of TypeORM as one condition of their own, so that alternatives do not affect other conditions. */
+/** Adds conditions of TypeORM in brackets, so that alternatives do not affect other conditions. */
 function addConditions(
   builder: SelectQueryBuilder<ObjectLiteral>,
   metadata: EntityMetadata,
@@ -187,9 +194,9 @@ function addConditions(
   id: string,
 ): void {
   const { name, target } = metadata
-  if (where === nothing) return void builder.andWhere('1 = 0')
+  if (where === noRecords) return void builder.andWhere('1 = 0')
   const isRelation = (path: string) => metadata.findRelationWithPropertyPath(path) !== undefined
-  const hasRelations = [where].flat().some((one: object) => Object.keys(one).some(isRelation))
+  const hasRelations = [where].flat().some((conditions: object) => Object.keys(conditions).some(isRelation))
   if (!hasRelations) return void builder.andWhere(new Brackets((brackets) => brackets.where(where)))
   // A subquery, because a joined relation can have several rows for a record.
   const matching = builder

@@ -29,7 +29,7 @@ export function readConditions(metadata: EntityMetadata, conditions: object, pat
   return Object.fromEntries(values)
 }
 
-/** The same for alternatives, without those that no record can meet; undefined if none is left. */
+/** Converts alternative conditions, and leaves out those that no record can meet; undefined if none remain. */
 export function readAlternatives(
   metadata: EntityMetadata,
   where: object | readonly object[],
@@ -43,16 +43,16 @@ export function readAlternatives(
 /** Converts a value that is compared with a property; `unreadable` if the property cannot have this value. */
 export type Reader = (value: unknown) => unknown
 
-const readersOf = memoizeByObject((_metadata: EntityMetadata) => new Map<string, Reader>())
+const cachedReaders = memoizeByObject((_metadata: EntityMetadata) => new Map<string, Reader>())
 
 function readerOf(metadata: EntityMetadata, path: string): Reader {
-  const known = readersOf(metadata)
-  let reader = known.get(path)
+  const readers = cachedReaders(metadata)
+  let reader = readers.get(path)
   if (!reader) {
-    const made = makeReader(metadata, path)
-    // TypeORM's error names the unknown property. Such names are not cached.
-    if (!made) return (value) => value
-    known.set(path, (reader = orOperator(made)))
+    const newReader = makeReader(metadata, path)
+    // An unknown property: TypeORM throws an error that names it. Unknown names are not cached.
+    if (!newReader) return (value) => value
+    readers.set(path, (reader = acceptOperators(newReader)))
   }
   return reader
 }
@@ -65,14 +65,14 @@ function makeReader(metadata: EntityMetadata, path: string): Reader | undefined 
   return relation && nestedReader(relation.inverseEntityMetadata)
 }
 
-function orOperator(reader: Reader): Reader {
+function acceptOperators(reader: Reader): Reader {
   return (value) => {
     if (value === undefined || value === null) return unreadable
     return InstanceChecker.isFindOperator(value) ? value : reader(value)
   }
 }
 
-/** Converts conditions on another record, or on an embedded class. Empty conditions would find every record. */
+/** Converts conditions on another record, or on an embedded class. Rejects empty conditions, which would find every record. */
 function nestedReader(metadata: EntityMetadata, path = ''): Reader {
   return (value) => {
     if (value instanceof Model) return readConditions(metadata, { id: value.id }) ?? unreadable
@@ -85,10 +85,10 @@ function columnReader(column: ColumnMetadata): Reader {
   const { transformer } = column
   const read = valueReader(column)
   if (!transformer) return read
-  // TypeORM transforms the value, so it is passed on unchanged if the transformed one can be converted.
+  // TypeORM transforms the value itself, so this only checks whether the result can be converted.
   return (value) => {
     try {
-      const stored = [transformer].flat().reduce<unknown>((one, { to }) => to(one), value)
+      const stored = [transformer].flat().reduce<unknown>((input, { to }) => to(input), value)
       return read(stored) === unreadable ? unreadable : value
     } catch {
       return unreadable
@@ -110,10 +110,10 @@ export function valueReader(column: ColumnMetadata): Reader {
       return (value) => (typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : unreadable)
     default: {
       const attribute = attributeOf(column, kind)
-      const bound = SMALL.has(column.type) ? 2 ** 15 : Infinity
+      const limit = SMALL_INTEGERS.has(column.type) ? 2 ** 15 : Infinity
       return (value) => {
-        const read = coerce(written(value, kind), attribute)
-        return typeof read === 'number' && (read < -bound || read >= bound) ? unreadable : read
+        const result = coerce(toText(value, kind), attribute)
+        return typeof result === 'number' && (result < -limit || result >= limit) ? unreadable : result
       }
     }
   }
@@ -122,9 +122,9 @@ export function valueReader(column: ColumnMetadata): Reader {
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** The small integer types. PostgreSQL rejects a comparison with a larger number. */
-const SMALL = new Set<unknown>(['smallint', 'int2'])
+const SMALL_INTEGERS = new Set<unknown>(['smallint', 'int2'])
 
-/** A column as an attribute whose value is compared: blank text is a value here, not null. */
+/** Converts a column to an attribute that is not nullable, because blank text is compared as text, not as null. */
 function attributeOf(
   { propertyName, unsigned, enum: values, precision, scale }: ColumnMetadata,
   kind: AttributeKind,
@@ -140,8 +140,8 @@ function attributeOf(
   }
 }
 
-/** The numbers of an enum are compared as text, because MariaDB treats a number as a position in the enum. */
-function written(value: unknown, kind: AttributeKind): unknown {
+/** Converts big integers, and numbers of an enum, to text: MariaDB treats a number as a position in the enum. */
+function toText(value: unknown, kind: AttributeKind): unknown {
   const isText = typeof value === 'bigint' || (typeof value === 'number' && kind === 'enum')
   return isText ? String(value) : value
 }

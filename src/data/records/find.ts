@@ -4,9 +4,9 @@ import type { Model } from '../model.js'
 import { readAlternatives, readConditions } from './conditions.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { linksOf, loadLinks } from './links.js'
-import { scopedWhere } from './scope.js'
+import { addScopes } from './scope.js'
 import { lockOption, type FindRecordOptions } from './locking.js'
-import { markFound, markLocked } from './record-state.js'
+import { storeConditions, markLocked } from './record-state.js'
 import type { RecordWork } from './work.js'
 
 /**
@@ -37,12 +37,12 @@ export async function findRecordBy<T extends Model>(
 ): Promise<T> {
   const { tx } = work
   const metadata = tx.dataSource.getMetadata(model)
-  const read = namesColumns(conditions) ? readConditions(metadata, conditions) : undefined
-  const where = scopedWhere<T>(work, metadata, read)
-  const record = read && where && (await findOne(tx, metadata, where, lock))
-  if (!record) throw notFound(metadata)
+  const readable = hasColumns(conditions) ? readConditions(metadata, conditions) : undefined
+  const where = addScopes<T>(work, metadata, readable)
+  const record = readable && where && (await findOne(tx, metadata, where, lock))
+  if (!record) throw createNotFound(metadata)
   if (lock) markLocked(record)
-  if (metadata.versionColumn && !('id' in conditions)) markFound(record, conditions)
+  if (metadata.versionColumn && !('id' in conditions)) storeConditions(record, conditions)
   if (linksOf(metadata).length > 0) await loadLinks(work, metadata, [record])
   return record
 }
@@ -50,23 +50,23 @@ export async function findRecordBy<T extends Model>(
 export async function findRecords<T extends Model>(
   work: RecordWork,
   model: EntityTarget<T>,
-  { where: given, order }: { where?: object; order?: FindOptionsOrder<T> },
+  { where: conditions, order }: { where?: object; order?: FindOptionsOrder<T> },
 ): Promise<T[]> {
   const metadata = work.tx.dataSource.getMetadata(model)
-  const readable = given && readAlternatives(metadata, given)
-  const where = scopedWhere<T>(work, metadata, readable)
-  if (given && !readable) return []
+  const readable = conditions && readAlternatives(metadata, conditions)
+  const where = addScopes<T>(work, metadata, readable)
+  if (conditions && !readable) return []
   return work.tx.find(model, { ...(where && { where }), ...(order && { order }) })
 }
 
 /** Whether conditions contain a column. A list, or an object without conditions, would find the first record. */
-function namesColumns(conditions: unknown): conditions is object {
+function hasColumns(conditions: unknown): conditions is object {
   if (typeof conditions !== 'object' || conditions === null || Array.isArray(conditions)) return false
   return Object.keys(conditions).length > 0
 }
 
-/** In production, responses do not show where the record was looked for, and creating a stack is slow. */
-function notFound({ targetName, dataSource }: EntityMetadata): RecordNotFound {
+/** Creates the error for a missing record: in production without a stack, which is slow and which no response shows. */
+function createNotFound({ targetName, dataSource }: EntityMetadata): RecordNotFound {
   const { stackTraceLimit } = Error
   // A plain DataSource of TypeORM has no environment.
   if (Reflect.get(dataSource, 'environment') === 'production') Error.stackTraceLimit = 0
@@ -81,9 +81,9 @@ async function findOne<T extends Model>(
   where: FindOptionsWhere<T> | FindOptionsWhere<T>[],
   lock: boolean,
 ): Promise<T | undefined> {
-  const found = fastPath(tx, metadata)?.find(tx, where, lock)
+  const promise = fastPath(tx, metadata)?.find(tx, where, lock)
   // The fast path's records are of the model's class.
-  if (found) return (await found) as T | undefined
+  if (promise) return (await promise) as T | undefined
   const options = { where, ...(lock && lockOption(tx, metadata)) }
   return (await tx.findOne<T>(metadata.target, options)) ?? undefined
 }

@@ -4,10 +4,17 @@ import { humanize } from '../../naming/words.js'
 import { engineOf } from '../engines/engines.js'
 import { isId } from '../ids.js'
 import type { Model } from '../model.js'
-import { assignedIds, linksOf, referencedBy, scopedKeys, setLoadedIds, type Links } from './links.js'
+import {
+  assignedIds,
+  linksOf,
+  referencedColumnOf,
+  selectScopedKeys,
+  setLoadedIds,
+  type Links,
+} from './links.js'
 import { recordsOf } from './loaded-relations.js'
 import { lockRow } from './locking.js'
-import { isAsLoaded, loadedElements } from './record-state.js'
+import { isUnchanged, loadedElements } from './record-state.js'
 import type { RecordWork } from './work.js'
 
 /** The new links of a record. */
@@ -23,7 +30,7 @@ export function assignmentsOf(metadata: EntityMetadata, record: object): Assignm
   })
 }
 
-/** Whether a record is written with other links than it was read with. The order of the ids means nothing. */
+/** Whether a record is written with other links than it was read with. The order of the ids does not matter. */
 export function changesLinks(
   metadata: EntityMetadata,
   record: object,
@@ -39,20 +46,20 @@ export function changesLinks(
   )
 }
 
-/** Returns an error for each property with ids of records that do not exist. */
-export async function unknownIds(
+/** Checks that the records of new links exist. Returns an error for each property with other ids. */
+export async function checkIds(
   tx: EntityManager,
   assignments: readonly Assignment[],
 ): Promise<ValidationErrors | undefined> {
   if (assignments.length === 0) return undefined
   const errors = new ValidationErrors()
   for (const { property, relation, toRelated, ids } of assignments) {
-    const { propertyName } = referencedBy(toRelated)
+    const { propertyName } = referencedColumnOf(toRelated)
     const where = { [propertyName]: In(ids) }
-    const isKnown =
+    const areFound =
       ids.every(isId) &&
       (ids.length === 0 || (await tx.countBy(relation.inverseEntityMetadata.target, where)) === ids.length)
-    if (isKnown) continue
+    if (areFound) continue
     const attribute = humanize(property)
     const message = `${attribute} contains a record that does not exist.`
     errors.add(property, 'references', message, { attribute })
@@ -60,7 +67,7 @@ export async function unknownIds(
   return errors.isEmpty ? undefined : errors
 }
 
-/** Writes the new links of a saved record. Links to records outside of a scope stay, because the request does not know them. */
+/** Writes the new links of a saved record. Links to records outside of a scope stay, because the request cannot see them. */
 export async function writeLinks(
   work: RecordWork,
   record: Model,
@@ -69,13 +76,13 @@ export async function writeLinks(
 ): Promise<void> {
   const { tx } = work
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  // Without the lock, two requests that write the links of a record at the same time could leave those of both.
+  // Without the lock, two requests that write the links of a record at the same time could leave the links of both.
   const isLocked = isNew || metadata.versionColumn || !engineOf(tx.dataSource).rowLock
   if (assignments.length > 0 && !isLocked) await lockRow(tx, metadata, record)
   for (const assignment of assignments) {
     const { table, toOwner, toRelated, ids } = assignment
-    const owner: unknown = referencedBy(toOwner).getEntityValue(record)
-    // A new record has no links. On MariaDB, deleting none of them would lock a gap in which others insert theirs.
+    const owner: unknown = referencedColumnOf(toOwner).getEntityValue(record)
+    // A new record has no links to remove. On MariaDB, a DELETE without rows would lock a gap in which others insert links.
     if (!isNew) await removeLinks(work, owner, assignment)
     if (ids.length === 0) continue
     await tx
@@ -92,7 +99,7 @@ export async function writeLinks(
 
 async function removeLinks(work: RecordWork, owner: unknown, assignment: Assignment): Promise<void> {
   const { tx } = work
-  const { table, toOwner, toRelated, relation, ids: kept } = assignment
+  const { table, toOwner, toRelated, relation, ids } = assignment
   const { driver } = tx.dataSource
   const query = tx
     .createQueryBuilder()
@@ -100,9 +107,9 @@ async function removeLinks(work: RecordWork, owner: unknown, assignment: Assignm
     .from(table)
     .where(`${driver.escape(toOwner.databaseName)} = :owner`, { owner })
   const related = driver.escape(toRelated.databaseName)
-  if (kept.length > 0) query.andWhere(`${related} NOT IN (:...kept)`, { kept })
-  const scoped = scopedKeys(work, relation.inverseEntityMetadata, assignment)
-  if (scoped) query.andWhere(`${related} IN ${scoped.sql}`, scoped.parameters)
+  if (ids.length > 0) query.andWhere(`${related} NOT IN (:...ids)`, { ids })
+  const scope = selectScopedKeys(work, relation.inverseEntityMetadata, assignment)
+  if (scope) query.andWhere(`${related} IN ${scope.sql}`, scope.parameters)
   await query.execute()
 }
 
@@ -114,16 +121,16 @@ export function syncLinks(
   assignments: readonly Assignment[],
 ): void {
   for (const { property, relation, toRelated } of linksOf(metadata)) {
-    const assigned = assignments.find((one) => one.property === property)?.ids.map(String)
+    const newIds = assignments.find((assignment) => assignment.property === property)?.ids.map(String)
     const value: unknown = Reflect.get(record, relation.propertyName)
-    const key = referencedBy(toRelated)
-    const related =
-      value === undefined ? undefined : recordsOf(value).map((one) => String(key.getEntityValue(one)))
-    const written = related && !isAsLoaded(record, relation.propertyName) ? related : undefined
-    const ids = assigned ?? written ?? (isNew ? [] : undefined)
+    const key = referencedColumnOf(toRelated)
+    const relatedIds =
+      value === undefined ? undefined : recordsOf(value).map((related) => String(key.getEntityValue(related)))
+    const writtenIds = relatedIds && !isUnchanged(record, relation.propertyName) ? relatedIds : undefined
+    const ids = newIds ?? writtenIds ?? (isNew ? [] : undefined)
     if (!ids) continue
     setLoadedIds(record, property, ids)
-    const isCurrent = String(related?.toSorted()) === String(ids.toSorted())
-    if (related && !isCurrent) Reflect.deleteProperty(record, relation.propertyName)
+    const isCurrent = String(relatedIds?.toSorted()) === String(ids.toSorted())
+    if (relatedIds && !isCurrent) Reflect.deleteProperty(record, relation.propertyName)
   }
 }

@@ -4,13 +4,13 @@ import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { DeclarationError, UnknownRelation } from '../../errors.js'
 import { memoizeByObject } from '../../common/memoize.js'
 import { relationIdsOf } from '../attributes/attributes.js'
-import { isAsLoaded, markLoaded } from './record-state.js'
+import { isUnchanged, markLoaded } from './record-state.js'
 import type { RecordWork } from './work.js'
 
 /** The table that links the records: the one with the foreign key, or the join table. */
 export interface Link {
   table: string
-  /** The column that refers to the record whose relation it is. */
+  /** The column that refers to the record with the relation. */
   toOwner: ColumnMetadata
   /** The column that refers to the related record. */
   toRelated: ColumnMetadata
@@ -37,28 +37,28 @@ export function linkOf(relation: RelationMetadata): Link {
   return { table: table.tablePath, toOwner: toOwner[0], toRelated: toRelated[0] }
 }
 
-/** The column that a key refers to; for a primary key, the column itself. */
-export function referencedBy(key: ColumnMetadata): ColumnMetadata {
+/** Returns the column that a key refers to; for a primary key, the column itself. */
+export function referencedColumnOf(key: ColumnMetadata): ColumnMetadata {
   return key.referencedColumn ?? key
 }
 
-/** The distinct values of a column. */
+/** Returns the distinct values of a column in records. */
 export function valuesOf(records: readonly object[], { propertyName }: ColumnMetadata): unknown[] {
   const values = records.map((record): unknown => Reflect.get(record, propertyName))
   return [...new Set(values.filter((value) => value !== undefined && value !== null))]
 }
 
 /** Returns a function that writes the column of an aliased table in SQL. */
-export function columnsOf({ dataSource: { driver } }: EntityManager) {
+export function columnWriter({ dataSource: { driver } }: EntityManager) {
   return (alias: string, { databaseName }: ColumnMetadata) =>
     `${driver.escape(alias)}.${driver.escape(databaseName)}`
 }
 
 /**
- * The values of a link's key of all related records that meet the scope of their model, as `(SELECT ...)` in SQL with its
- * parameters; undefined if the model has no scope.
+ * Writes the SQL `(SELECT ...)` for the keys of all related records that are in the scope of their model, and returns it with
+ * its parameters; undefined if the model has no scope.
  */
-export function scopedKeys(
+export function selectScopedKeys(
   work: RecordWork,
   { target }: EntityMetadata,
   { toRelated }: Link,
@@ -67,7 +67,7 @@ export function scopedKeys(
   if (!where) return undefined
   const query = work.tx
     .createQueryBuilder<ObjectLiteral>(target, 'scoped')
-    .select(`scoped.${referencedBy(toRelated).propertyPath}`)
+    .select(`scoped.${referencedColumnOf(toRelated).propertyPath}`)
     .setFindOptions({ where, loadEagerRelations: false })
     .setOption('disable-global-order')
   return { sql: `(${query.getQuery()})`, parameters: query.getParameters() }
@@ -110,17 +110,17 @@ export async function loadLinks(
   }
 }
 
-/** Returns a function that returns the ids of a record. */
+/** Reads the ids of the related records. Returns a function that returns those of one record. */
 async function readIds(
   work: RecordWork,
   links: Links,
   records: readonly object[],
 ): Promise<(record: object) => string[]> {
   const { table, toOwner, toRelated, relation } = links
-  const owned = referencedBy(toOwner)
-  const keys = valuesOf(records, owned)
+  const ownerKey = referencedColumnOf(toOwner)
+  const keys = valuesOf(records, ownerKey)
   if (keys.length === 0) return () => []
-  const column = columnsOf(work.tx)
+  const column = columnWriter(work.tx)
   const [owner, related] = [column('link', toOwner), column('link', toRelated)]
   const query = work.tx
     .createQueryBuilder()
@@ -128,8 +128,8 @@ async function readIds(
     .addSelect(related, 'related_id')
     .from(table, 'link')
     .where(`${owner} IN (:...keys)`, { keys })
-  const scoped = scopedKeys(work, relation.inverseEntityMetadata, links)
-  if (scoped) query.andWhere(`${related} IN ${scoped.sql}`, scoped.parameters)
+  const scope = selectScopedKeys(work, relation.inverseEntityMetadata, links)
+  if (scope) query.andWhere(`${related} IN ${scope.sql}`, scope.parameters)
   const rows = await query.getRawMany<{ owner_id: unknown; related_id: unknown }>()
   const byOwner = new Map<string, string[]>()
   for (const { owner_id, related_id } of rows) {
@@ -137,7 +137,7 @@ async function readIds(
     if (ids) ids.push(String(related_id))
     else byOwner.set(String(owner_id), [String(related_id)])
   }
-  return (record) => byOwner.get(String(owned.getEntityValue(record))) ?? []
+  return (record) => byOwner.get(String(ownerKey.getEntityValue(record))) ?? []
 }
 
 /** Sets a property to ids that the database contains. Saving the record does not write them. */
@@ -150,5 +150,5 @@ export function setLoadedIds(record: object, property: string, ids: readonly str
 /** The new value of a property with ids; undefined if it has neither been bound nor assigned nor changed. */
 export function assignedIds(record: object, property: string): unknown[] | undefined {
   const value: unknown = Reflect.get(record, property)
-  return value === undefined || isAsLoaded(record, property) ? undefined : [...new Set([value].flat())]
+  return value === undefined || isUnchanged(record, property) ? undefined : [...new Set([value].flat())]
 }

@@ -1,20 +1,20 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
-import { forgetLoaded, isAsLoaded, markLoaded } from './record-state.js'
+import { forgetLoaded, isUnchanged, markLoaded } from './record-state.js'
 
 /**
  * Writes a record without its unchanged loaded relations. TypeORM would overwrite a changed key with the id of the
  * loaded record, and links that others have added since with the loaded list.
  *
- * A relation with `cascade` is left to TypeORM, unless its key has been changed.
+ * TypeORM writes a relation with `cascade`, unless its key has been changed.
  */
-export async function withoutLoaded<T>(
+export async function writeWithoutLoaded<T>(
   metadata: EntityMetadata,
   record: object,
   write: () => Promise<T>,
 ): Promise<T> {
-  const loaded = loadedIn(metadata, record)
+  const loaded = findLoaded(metadata, record)
   if (loaded.length === 0) return write()
   for (const { owner, relation } of loaded) Reflect.set(owner, relation.propertyName, undefined)
   try {
@@ -24,22 +24,22 @@ export async function withoutLoaded<T>(
   }
 }
 
-/** Removes loaded records that no longer match the keys of a record, so that they are not mistaken for the current ones. */
+/** Removes loaded records that no longer match the keys of a record, so that nobody takes them for the current records. */
 export function dropStale(metadata: EntityMetadata, record: object): void {
   for (const relation of metadata.relations) {
-    if (!isAsLoaded(record, relation.propertyName) || !hasOtherKey(record, relation)) continue
+    if (!isUnchanged(record, relation.propertyName) || !hasOtherKey(record, relation)) continue
     Reflect.deleteProperty(record, relation.propertyName)
     forgetLoaded(record, relation.propertyName)
   }
 }
 
 /**
- * Sets the keys of relations that were assigned. TypeORM would write the earlier key of a relation that is null, if another
- * request has removed it as well.
+ * Sets the keys of relations that were assigned. TypeORM would write the earlier key of a relation that is null if another
+ * request has removed the relation as well.
  */
 export function assignKeys(metadata: EntityMetadata, record: object): void {
   for (const relation of metadata.relations) {
-    if (!isSet(record, relation) || isAsLoaded(record, relation.propertyName)) continue
+    if (!isSet(record, relation) || isUnchanged(record, relation.propertyName)) continue
     for (const { propertyName, referencedColumn } of ownKeysOf(relation)) {
       const key = keyOf(Reflect.get(record, relation.propertyName), referencedColumn)
       // The id of a new record is set when it is inserted.
@@ -48,7 +48,7 @@ export function assignKeys(metadata: EntityMetadata, record: object): void {
   }
 }
 
-/** Marks the relations of a record that was saved. A key that is assigned later differs from its record, and counts. */
+/** Marks the relations of a saved record as unchanged. */
 export function markSaved(metadata: EntityMetadata, record: object): void {
   for (const relation of metadata.relations)
     if (isSet(record, relation)) markLoaded(record, relation.propertyName)
@@ -58,14 +58,14 @@ function isSet(record: object, { isLazy, propertyName }: RelationMetadata): bool
   return !isLazy && Reflect.get(record, propertyName) !== undefined
 }
 
-interface Loaded {
+interface LoadedRelation {
   owner: object
   relation: RelationMetadata
   value: unknown
 }
 
 /** The loaded relations of a record, and of the records that are written with it. */
-function loadedIn(metadata: EntityMetadata, owner: object, seen = new Set<object>()): Loaded[] {
+function findLoaded(metadata: EntityMetadata, owner: object, seen = new Set<object>()): LoadedRelation[] {
   if (metadata.relations.length === 0 || seen.has(owner)) return []
   seen.add(owner)
   return metadata.relations
@@ -74,17 +74,17 @@ function loadedIn(metadata: EntityMetadata, owner: object, seen = new Set<object
       const value: unknown = Reflect.get(owner, relation.propertyName)
       if (value === undefined) return []
       const cascades = relation.isCascadeInsert || relation.isCascadeUpdate
-      if (isAsLoaded(owner, relation.propertyName) && (!cascades || hasOtherKey(owner, relation)))
+      if (isUnchanged(owner, relation.propertyName) && (!cascades || hasOtherKey(owner, relation)))
         return [{ owner, relation, value }]
       return cascades
-        ? recordsOf(value).flatMap((record) => loadedIn(relation.inverseEntityMetadata, record, seen))
+        ? recordsOf(value).flatMap((record) => findLoaded(relation.inverseEntityMetadata, record, seen))
         : []
     })
 }
 
-/** The records in a relation. */
+/** Returns the records that the value of a relation contains. */
 export function recordsOf(value: unknown): object[] {
-  return [value].flat().filter((one) => typeof one === 'object' && one !== null)
+  return [value].flat().filter((element) => typeof element === 'object' && element !== null)
 }
 
 /** Whether a record's key refers to another record than the one that its relation contains. */
@@ -102,7 +102,7 @@ function keyOf(value: unknown, column: ColumnMetadata | undefined): unknown {
   return related ? column?.getEntityValue(related) : null
 }
 
-/** The columns of a relation's key that are properties of the model. A relation to many records has none. */
+/** Returns the key columns of a relation that are properties of its own model. A relation to many records has none. */
 export function ownKeysOf(relation: RelationMetadata): RelationMetadata['joinColumns'] {
   if (!relation.isManyToOne && !relation.isOneToOneOwner) return []
   return relation.joinColumns.filter(({ isVirtual }) => !isVirtual)

@@ -7,8 +7,8 @@ import { isLocked } from './record-state.js'
 /** The options of `ctx.find` and `ctx.findOneBy`. */
 export interface FindRecordOptions {
   /**
-   * Whether the record is locked until the request's transaction ends. Another request that locks it waits, and then reads
-   * the values that this one has written. On SQLite the transaction itself is the lock. GET and HEAD cannot lock.
+   * Whether the record is locked until the request's transaction ends. Another request that locks the record waits, and then
+   * reads the values that this request has written. On SQLite the transaction itself is the lock. GET and HEAD cannot lock.
    */
   lock?: boolean
 }
@@ -18,7 +18,7 @@ export function lockClause({ dataSource }: EntityManager): string {
   return engineOf(dataSource).rowLock ? ' FOR UPDATE' : ''
 }
 
-/** The same lock, as an option of a TypeORM query. */
+/** Returns the lock of rows as an option of a TypeORM query. */
 export function lockOption(
   { dataSource }: EntityManager,
   metadata: EntityMetadata,
@@ -35,8 +35,8 @@ export async function lockRow(
 ): Promise<{ version: unknown } | undefined> {
   const { propertyPath } = metadata.versionColumn ?? { propertyPath: 'id' }
   const query = tx
-    .createQueryBuilder(metadata.target, 'kept')
-    .select(`kept.${propertyPath}`, 'version')
+    .createQueryBuilder(metadata.target, 'locked')
+    .select(`locked.${propertyPath}`, 'version')
     .where({ id: record.id })
     .withDeleted()
     .setOption('disable-global-order')
@@ -45,21 +45,20 @@ export async function lockRow(
 }
 
 /**
- * Locks the row of a record whose model has a version, before TypeORM writes it: its `save` and `remove` compare no versions.
+ * Locks the row of a record whose model has a version, before TypeORM writes it, because TypeORM does not compare versions.
  *
  * @throws VersionConflict when the row has another version than the record, or does not exist
  */
 export async function lockVersion(tx: EntityManager, metadata: EntityMetadata, record: Model): Promise<void> {
-  const read: unknown = metadata.versionColumn?.getEntityValue(record)
+  const version: unknown = metadata.versionColumn?.getEntityValue(record)
   const row = await lockRow(tx, metadata, record)
-  if (!row || (read !== undefined && String(read) !== String(row.version))) throw new VersionConflict()
+  if (!row || (version !== undefined && String(version) !== String(row.version))) throw new VersionConflict()
 }
 
 /**
- * Prepares saving a record that was read under a lock. TypeORM reads the row again and writes the differences, but MariaDB
- * reads it as it was before the lock if the transaction had read anything earlier. A transaction always sees rows that it
- * has written itself, so this function writes the row first. It leaves the version, which `save` raises: otherwise `save` would
- * write the old version back.
+ * Writes the row of a locked record once before it is saved. TypeORM's `save` reads the row again and writes the differences,
+ * but MariaDB returns the row as it was before the lock if the transaction had read anything earlier. A transaction always sees
+ * rows that it has written itself. The version stays the same here, because `save` raises it.
  */
 export async function updateLocked(tx: EntityManager, record: Model): Promise<void> {
   if (!isLocked(record) || !engineOf(tx.dataSource).readsSnapshots) return

@@ -1,11 +1,11 @@
-/** The state of a record beside its properties. */
+/** The state of a record that is not in its properties. */
 interface RecordState {
   /** The value of each property when it was loaded or saved, and the elements of a list, because lists can be changed. */
   readonly loaded: Map<string, { value: unknown; elements: readonly unknown[] }>
-  /** Whether it was read under a lock. */
+  /** Whether the record was read with a lock. */
   isLocked: boolean
-  /** The conditions that have found it, if its model has a version and they do not contain its id. */
-  foundBy?: object
+  /** The conditions by which the record was found, if its model has a version and they do not contain its id. */
+  conditions?: object
 }
 
 const states = new WeakMap<object, RecordState>()
@@ -24,17 +24,17 @@ export function isLocked(record: object): boolean {
   return states.get(record)?.isLocked === true
 }
 
-/** Notes the conditions that have found a record, because its values can change later. */
-export function markFound(record: object, conditions: object): void {
-  stateOf(record).foundBy = conditions
+/** Stores the conditions by which a record was found, because its values can change later. */
+export function storeConditions(record: object, conditions: object): void {
+  stateOf(record).conditions = conditions
 }
 
-/** The conditions that have found a record whose model has a version; undefined if it was found by its id. */
-export function foundBy(record: object): object | undefined {
-  return states.get(record)?.foundBy
+/** The conditions by which a record was found whose model has a version; undefined if it was found by its id. */
+export function conditionsOf(record: object): object | undefined {
+  return states.get(record)?.conditions
 }
 
-/** Marks the current value of a property as loaded: it is not written with the record. */
+/** Marks the current value of a property as loaded, so that it is not written with the record. */
 export function markLoaded(record: object, property: string): void {
   const value: unknown = Reflect.get(record, property)
   stateOf(record).loaded.set(property, { value, elements: elementsOf(value) })
@@ -45,13 +45,13 @@ export function loadedElements(record: object, property: string): readonly unkno
   return states.get(record)?.loaded.get(property)?.elements
 }
 
-/** Forgets the value with which a property was loaded: whatever is assigned later is written. */
+/** Forgets the value with which a property was loaded, so that the next value is written. */
 export function forgetLoaded(record: object, property: string): void {
   states.get(record)?.loaded.delete(property)
 }
 
 /** Whether a property has the value with which it was loaded. A list with equal elements that was assigned is another value. */
-export function isAsLoaded(record: object, property: string): boolean {
+export function isUnchanged(record: object, property: string): boolean {
   const loaded = states.get(record)?.loaded.get(property)
   const value: unknown = Reflect.get(record, property)
   if (!loaded || loaded.value !== value) return false

@@ -3,17 +3,17 @@ import type { EntityManager, EntityMetadata, ObjectLiteral, SelectQueryBuilder }
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../../errors.js'
-import { columnsOf, linkOf, referencedBy, scopedKeys, valuesOf, type Link } from './links.js'
+import { columnWriter, linkOf, referencedColumnOf, selectScopedKeys, valuesOf, type Link } from './links.js'
 import { ownKeysOf } from './loaded-relations.js'
 import { markLoaded } from './record-state.js'
-import { withinScope } from './scope.js'
+import { addScope } from './scope.js'
 import type { RecordWork } from './work.js'
 import { Model } from '../model.js'
-import { exposed, exposedName } from '../attributes/transform-metadata.js'
+import { applyTransformRules, exposedName } from '../attributes/transform-metadata.js'
 
 /** The relations of a model, or of the records of a list, by their names. */
-export type RelationOf<R> = R extends readonly (infer One)[]
-  ? RelationOf<One>
+export type RelationOf<R> = R extends readonly (infer Element)[]
+  ? RelationOf<Element>
   : {
       [Name in keyof R & string]-?: NonNullable<R[Name]> extends Model | readonly Model[] ? Name : never
     }[keyof R & string]
@@ -27,8 +27,8 @@ interface LoadOptions {
 }
 
 /**
- * Loads the related records of records of one model, with one query for each relation. A relation to one record is null if
- * there is none. A relation to many records is a list in the order of their ids.
+ * Loads the related records of records of one model, with one query for each relation. A relation to one record is null
+ * if that record does not exist. A relation to many records is a list in the order of their ids.
  *
  * Saving a record does not write a loaded relation, unless it has been changed.
  *
@@ -48,72 +48,73 @@ export async function loadRelations(
     const relation = metadata.findRelationWithPropertyPath(name)
     if (!relation) throw new UnknownRelation(metadata.targetName, name)
     const [key] = ownKeysOf(relation)
-    const related = await (key
+    const relatedTo = await (key
       ? loadByKey(work, relation, key, records)
       : loadByLink(work, relation, records, limit))
     const isToMany = relation.isOneToMany || relation.isManyToMany
     for (const record of records) {
-      const found = attributes ? related(record).map((one) => withOnly(one, attributes)) : related(record)
-      Reflect.set(record, name, isToMany ? found : (found[0] ?? null))
+      const all = relatedTo(record)
+      const related = attributes ? all.map((element) => pickAttributes(element, attributes)) : all
+      Reflect.set(record, name, isToMany ? related : (related[0] ?? null))
       markLoaded(record, name)
     }
   }
 }
 
 /**
- * A copy of a record with some of its attributes, as JSON and XML show them. It has no class with rules of class-transformer:
- * they could show more.
+ * Copies some attributes of a record, as JSON and XML show them. The copy has another class, because the rules of
+ * class-transformer of the record's class could show more.
  */
-function withOnly(record: object, attributes: readonly string[]): object {
+function pickAttributes(record: object, attributes: readonly string[]): object {
   const names = attributes.map((name) => exposedName(record.constructor, name))
-  const shown = Object.entries(exposed(record)).filter(([name]) => names.includes(name))
-  return Object.assign(Object.create(Model.prototype), Object.fromEntries(shown))
+  const entries = Object.entries(applyTransformRules(record)).filter(([name]) => names.includes(name))
+  return Object.assign(Object.create(Model.prototype), Object.fromEntries(entries))
 }
 
 /** Returns the loaded records that belong to a record. */
-type Related = (record: Model) => object[]
+type FindRelated = (record: Model) => object[]
 
-/** Loads the records that a property of the given records refers to. */
+/** Loads the records to which a key of records refers. */
 async function loadByKey(
   work: RecordWork,
   { inverseEntityMetadata: metadata }: RelationMetadata,
   key: ColumnMetadata,
   records: readonly Model[],
-): Promise<Related> {
-  const named = referencedBy(key)
+): Promise<FindRelated> {
+  const referenced = referencedColumnOf(key)
   const keys = valuesOf(records, key)
   const scope = work.scopeFor(metadata.target)
-  const where = withinScope(metadata, { [named.propertyName]: In(keys) }, scope) ?? {}
-  const found = keys.length > 0 ? await work.tx.findBy(metadata.target, where) : []
-  const byKey = new Map(found.map((record) => [valueOf(record, named), record]))
+  const where = addScope(metadata, { [referenced.propertyName]: In(keys) }, scope) ?? {}
+  const related = keys.length > 0 ? await work.tx.findBy(metadata.target, where) : []
+  const byKey = new Map(related.map((record) => [valueOf(record, referenced), record]))
   return (record) => [byKey.get(valueOf(record, key)) ?? []].flat()
 }
 
-/** Loads the records that a table links to the given records. */
+/** Loads the records that a table links to records. */
 async function loadByLink(
   work: RecordWork,
   relation: RelationMetadata,
   records: readonly Model[],
   limit: number | undefined,
-): Promise<Related> {
+): Promise<FindRelated> {
   const link = linkOf(relation)
-  const [owned, named] = [referencedBy(link.toOwner), referencedBy(link.toRelated)]
-  const keys = valuesOf(records, owned)
+  const [ownerKey, relatedKey] = [referencedColumnOf(link.toOwner), referencedColumnOf(link.toRelated)]
+  const keys = valuesOf(records, ownerKey)
   if (keys.length === 0) return () => []
-  const query = linkQuery(work, relation.inverseEntityMetadata, link, keys, limit)
+  const query = buildLinkQuery(work, relation.inverseEntityMetadata, link, keys, limit)
   const { entities, raw } = await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()
-  const byKey = new Map(entities.map((record) => [String(valueOf(record, named)), record]))
+  const byKey = new Map(entities.map((record) => [String(valueOf(record, relatedKey)), record]))
   const byOwner = new Map<string, Set<object>>()
   for (const { link_owner, link_related } of raw) {
     const record = byKey.get(String(link_related))
     const list = byOwner.get(String(link_owner)) ?? new Set()
     if (record) byOwner.set(String(link_owner), list.add(record))
   }
-  return (record) => [...(byOwner.get(String(valueOf(record, owned))) ?? [])]
+  return (record) => [...(byOwner.get(String(valueOf(record, ownerKey))) ?? [])]
 }
 
-/** The query for the records that are linked to owners with these keys, each with the key of its owner. */
-function linkQuery(
+/** Builds the query for the records that are linked to owners with these keys, each with the key of its owner. */
+function buildLinkQuery(
   work: RecordWork,
   metadata: EntityMetadata,
   link: Link,
@@ -123,23 +124,23 @@ function linkQuery(
   const { tx } = work
   const { table, toOwner, toRelated } = link
   const { driver } = tx.dataSource
-  const column = columnsOf(tx)
-  const related = column('related', referencedBy(toRelated))
+  const column = columnWriter(tx)
+  const related = column('related', referencedColumnOf(toRelated))
   const isLinked = `${column('link', toRelated)} = ${related}`
-  const inScope = scopedKeys(work, metadata, link)
+  const scope = selectScopedKeys(work, metadata, link)
   const query = tx.createQueryBuilder<object>(metadata.target, 'related')
   if (limit === undefined) query.innerJoin(table, 'link', isLinked)
   else
     query.innerJoin(
-      (links) => rankedLinks(links, tx, metadata, link, keys, inScope?.sql),
+      (links) => selectRankedLinks(links, tx, metadata, link, keys, scope?.sql),
       'link',
-      `${isLinked} AND ${driver.escape('link')}.${driver.escape(rank)} <= ${Number(limit)}`,
+      `${isLinked} AND ${driver.escape('link')}.${driver.escape(rankColumn)} <= ${Number(limit)}`,
     )
   query
     .addSelect(column('link', toOwner), 'link_owner')
     .addSelect(column('link', toRelated), 'link_related')
     .where(`${column('link', toOwner)} IN (:...keys)`, { keys })
-  if (inScope) query.andWhere(`${related} IN ${inScope.sql}`, inScope.parameters)
+  if (scope) query.andWhere(`${related} IN ${scope.sql}`, scope.parameters)
   FindOptionsUtils.joinEagerRelations(query, 'related', metadata)
   const direction = limit === undefined ? 'ASC' : 'DESC'
   for (const { propertyPath } of metadata.primaryColumns)
@@ -147,8 +148,8 @@ function linkQuery(
   return query
 }
 
-/** The links in the scope, numbered for each owner, the newest related record first. */
-function rankedLinks(
+/** Selects the links in the scope, and numbers them for each owner, the newest related record first. */
+function selectRankedLinks(
   links: SelectQueryBuilder<ObjectLiteral>,
   tx: EntityManager,
   { deleteDateColumn, tablePath }: EntityMetadata,
@@ -156,12 +157,12 @@ function rankedLinks(
   keys: readonly unknown[],
   scopeSql: string | undefined,
 ): SelectQueryBuilder<ObjectLiteral> {
-  const column = columnsOf(tx)
+  const column = columnWriter(tx)
   const [owner, key] = [column('linked', toOwner), column('linked', toRelated)]
   links
     .select(owner, toOwner.databaseName)
     .addSelect(key, toRelated.databaseName)
-    .addSelect(`ROW_NUMBER() OVER (PARTITION BY ${owner} ORDER BY ${key} DESC)`, rank)
+    .addSelect(`ROW_NUMBER() OVER (PARTITION BY ${owner} ORDER BY ${key} DESC)`, rankColumn)
     .from(table, 'linked')
     .where(`${owner} IN (:...keys)`, { keys })
   if (scopeSql !== undefined) links.andWhere(`${key} IN ${scopeSql}`)
@@ -169,8 +170,8 @@ function rankedLinks(
   return links
 }
 
-/** The column of a link's number. */
-const rank = 'kit_rank'
+/** The column with the number of a link. */
+const rankColumn = 'kit_rank'
 
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
   return Reflect.get(record, propertyName)

@@ -11,11 +11,11 @@ import {
   assignmentsOf,
   changesLinks,
   syncLinks,
-  unknownIds,
+  checkIds,
   writeLinks,
   type Assignment,
 } from './link-writes.js'
-import { assignKeys, dropStale, markSaved, withoutLoaded } from './loaded-relations.js'
+import { assignKeys, dropStale, markSaved, writeWithoutLoaded } from './loaded-relations.js'
 import { lockVersion, updateLocked } from './locking.js'
 import type { RecordWork } from './work.js'
 import { translate, violationsOf } from '../validation/violations.js'
@@ -23,17 +23,17 @@ import { translate, violationsOf } from '../validation/violations.js'
 /**
  * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.
  *
- * @param known the errors of fields that could not be read
+ * @param unread the errors of fields that could not be read
  * @returns the errors, including those that the database reports, or undefined if the record was saved
  */
 export async function saveRecord(
   work: RecordWork,
   record: Model,
-  known?: ValidationErrors,
+  unread?: ValidationErrors,
 ): Promise<ValidationErrors | undefined> {
   const { tx, translate: t } = work
   const isNew = !isSaved(record)
-  const errors = await validate(record, t, known)
+  const errors = await validate(record, t, unread)
   if (errors) return errors
 
   const hookErrors = await runHook(tx, record, isNew)
@@ -44,11 +44,11 @@ export async function saveRecord(
 
   const metadata = tx.dataSource.getMetadata(record.constructor)
   const links = assignmentsOf(metadata, record)
-  const unknown = await unknownIds(tx, links)
-  if (unknown) return translate(unknown, record, t)
+  const linkErrors = await checkIds(tx, links)
+  if (linkErrors) return translate(linkErrors, record, t)
 
   assignKeys(metadata, record)
-  const violations = await withoutLoaded(metadata, record, () =>
+  const violations = await writeWithoutLoaded(metadata, record, () =>
     tryWrite(work, metadata, record, isNew, links),
   )
   if (violations) return violations
@@ -65,14 +65,14 @@ async function runHook(
   isNew: boolean,
 ): Promise<ValidationErrors | undefined> {
   const name = isNew ? 'validateCreate' : 'validateUpdate'
-  // A model may lack the hooks, or set them to undefined. Those of Model do nothing.
+  // A model may lack the hooks, or set them to undefined. The hooks of Model do nothing.
   if (!record[name] || record[name] === Model.prototype[name]) return undefined
   const errors = new ValidationErrors()
   await record[name](errors, tx)
   return errors.isEmpty ? undefined : errors
 }
 
-/** Writes a record and its new links, by the fast path or by TypeORM. If the database rejects it, returns the errors. */
+/** Writes a record and its new links, by the fast path or by TypeORM. Returns the errors if the database rejects them. */
 async function tryWrite(
   work: RecordWork,
   metadata: EntityMetadata,
@@ -117,14 +117,16 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
     await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
   } catch (error) {
     rejectConflict(work, record, error)
-    const explained = explainDatabaseError(error, metadata)
-    throw explained instanceof ValidationErrors ? translate(explained, record, work.translate) : explained
+    const explanation = explainDatabaseError(error, metadata)
+    throw explanation instanceof ValidationErrors
+      ? translate(explanation, record, work.translate)
+      : explanation
   } finally {
     record.id = id
   }
 }
 
-/** @throws PreconditionFailed (412) after a conflict over a record whose version the client has named */
+/** @throws PreconditionFailed (412) after a version conflict, if `If-Match` contained the version that was read */
 function rejectConflict(work: RecordWork, record: Model, error: unknown): void {
   if (error instanceof VersionConflict && work.comparison === 'matched')
     throw new PreconditionFailed(`The ${record.constructor.name} has changed since you have read it.`)
@@ -161,8 +163,8 @@ function isOneStatement(metadata: EntityMetadata, record: Model): boolean {
   const { subscribers } = metadata.dataSource
   const { afterInsertListeners, afterUpdateListeners, afterRemoveListeners } = metadata
   // Work after the statement may fail as well. The first subscriber is the framework's own.
-  const after = [afterInsertListeners, afterUpdateListeners, afterRemoveListeners, subscribers.slice(1)]
-  if (engineOf(metadata.dataSource).failureAborts || metadata.treeType || after.flat().length > 0)
+  const laterWork = [afterInsertListeners, afterUpdateListeners, afterRemoveListeners, subscribers.slice(1)]
+  if (engineOf(metadata.dataSource).failureAborts || metadata.treeType || laterWork.flat().length > 0)
     return false
   return !metadata.relations.some(
     (relation) =>
@@ -174,7 +176,7 @@ function isOneStatement(metadata: EntityMetadata, record: Model): boolean {
   )
 }
 
-/** Whether a record exists in the database. Its id is not enough: the application may have chosen it. */
+/** Whether a record exists in the database. An id does not show it, because the application may have chosen the id. */
 export function isSaved(record: Partial<Model>): boolean {
   return record.id !== undefined && record.created_at !== undefined
 }

@@ -7,14 +7,14 @@ import { assignedIds, linksOf } from './links.js'
 import type { Conditions, RecordWork } from './work.js'
 
 /** Conditions that no record meets. */
-export const none: Conditions = { id: In([]) }
+export const noRecords: Conditions = { id: In([]) }
 
 /**
- * Conditions with the scopes of their model and of related models.
+ * Adds the scopes of a model and of related models to conditions.
  *
  * @throws UnscopedRelation when the query joins a relation whose model has a scope
  */
-export function scopedWhere<T>(
+export function addScopes<T>(
   work: RecordWork,
   metadata: EntityMetadata,
   where: object | undefined,
@@ -22,63 +22,65 @@ export function scopedWhere<T>(
 ): FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined {
   rejectUnscopedRelations(work, metadata, relations)
   // The scope has conditions on the same model.
-  const related = where && withRelatedScopes(work, metadata, where)
-  return withinScope(metadata, related, work.scopeFor(metadata.target)) as
+  const related = where && addRelatedScopes(work, metadata, where)
+  return addScope(metadata, related, work.scopeFor(metadata.target)) as
     | FindOptionsWhere<T>
     | FindOptionsWhere<T>[]
     | undefined
 }
 
-/** Adds a scope to conditions: a record must meet both. This is the only place where scopes are added. */
-export function withinScope(
+/** Adds the scope of a model to conditions, so that a record must meet both. */
+export function addScope(
   metadata: EntityMetadata,
   where: object | undefined,
   scope: Conditions | undefined,
 ): Conditions | undefined {
   if (!scope) return where as Conditions | undefined
   const read = where && readAlternatives(metadata, where)
-  if (where && !read) return none
-  return eachWithEach(read ?? {}, scope)
+  if (where && !read) return noRecords
+  return combineAlternatives(read ?? {}, scope)
 }
 
-/** Adds the scopes of related models to conditions on relations: the related record must meet them, too. */
-export function withRelatedScopes(work: RecordWork, metadata: EntityMetadata, where: object): object {
-  if (Array.isArray(where)) return where.map((one: object) => withRelatedScopes(work, metadata, one))
+/** Adds the scopes of related models to conditions on relations, which the related records must meet, too. */
+export function addRelatedScopes(work: RecordWork, metadata: EntityMetadata, where: object): object {
+  if (Array.isArray(where))
+    return where.map((conditions: object) => addRelatedScopes(work, metadata, conditions))
   const result: Record<string, unknown> = { ...where }
   for (const { propertyName, inverseEntityMetadata: related } of metadata.relations) {
     const value = result[propertyName]
-    // Without conditions, it finds nothing.
+    // Empty conditions find nothing.
     if (!isNested(value) || Object.keys(value).length === 0) continue
     const scope = work.scopeFor(related.target)
-    const conditions = withRelatedScopes(work, related, nested(value))
-    result[propertyName] = scope ? eachWithEach(conditions, scope) : conditions
+    const conditions = addRelatedScopes(work, related, toConditions(value))
+    result[propertyName] = scope ? combineAlternatives(conditions, scope) : conditions
   }
   return result
 }
 
-/** The alternatives of both conditions, each with each. An empty list has no conditions, as in TypeORM. */
-function eachWithEach(where: object, scope: object): Conditions {
-  const [ones, others] = [alternatives(where), alternatives(scope)]
-  const pairs = ones.flatMap((one) => others.map((other) => both(one, other)))
-  return pairs.length === 1 ? (pairs[0] ?? none) : pairs
+/** Combines each alternative of the conditions with each of the scope. An empty list has no conditions, as in TypeORM. */
+function combineAlternatives(where: object, scope: object): Conditions {
+  const pairs = toAlternatives(where).flatMap((left) =>
+    toAlternatives(scope).map((right) => combine(left, right)),
+  )
+  return pairs.length === 1 ? (pairs[0] ?? noRecords) : pairs
 }
 
-function alternatives(conditions: object): readonly object[] {
+function toAlternatives(conditions: object): readonly object[] {
   const list: object[] = [conditions].flat()
   return list.length === 0 ? [{}] : list
 }
 
-function both(one: object, other: object): object {
-  const result: Record<string, unknown> = { ...one }
-  for (const [name, value] of Object.entries(other))
-    result[name] = name in result ? bothValues(result[name], value) : value
+function combine(left: object, right: object): object {
+  const result: Record<string, unknown> = { ...left }
+  for (const [name, value] of Object.entries(right))
+    result[name] = name in result ? combineValues(result[name], value) : value
   return result
 }
 
-function bothValues(one: unknown, other: unknown): unknown {
-  if (one === other) return one
-  if (isNested(one) && isNested(other)) return eachWithEach(nested(one), nested(other))
-  return And(operator(one), operator(other))
+function combineValues(left: unknown, right: unknown): unknown {
+  if (left === right) return left
+  if (isNested(left) && isNested(right)) return combineAlternatives(toConditions(left), toConditions(right))
+  return And(toOperator(left), toOperator(right))
 }
 
 /** Whether a value has conditions on a related record. */
@@ -87,11 +89,11 @@ function isNested(value: unknown): value is object {
   return value instanceof Model || Array.isArray(value) || Object.getPrototypeOf(value) === Object.prototype
 }
 
-function nested(value: object): object {
+function toConditions(value: object): object {
   return value instanceof Model ? { id: value.id } : value
 }
 
-function operator(value: unknown): FindOperator<unknown> {
+function toOperator(value: unknown): FindOperator<unknown> {
   return InstanceChecker.isFindOperator(value) ? value : Equal(value)
 }
 
@@ -105,7 +107,7 @@ function rejectUnscopedRelations(work: RecordWork, metadata: EntityMetadata, rel
   }
 }
 
-/** The attributes of a record that refer to records outside of the scope of their model. */
+/** Returns the attributes of a record that refer to records outside of the scope of their model. */
 export async function referencesOutOfScope(
   work: RecordWork,
   record: Model,
@@ -114,14 +116,14 @@ export async function referencesOutOfScope(
   if (bound.size === 0) return []
   const { tx } = work
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  const outside: string[] = []
+  const names: string[] = []
   for (const { name, target, ids } of referencesOf(metadata, record)) {
     const scope = bound.has(name) && ids.length > 0 ? work.scopeFor(target.target) : undefined
     if (!scope) continue
-    const where = withinScope(target, { id: In(ids) }, scope)
-    if ((await tx.countBy(target.target, where ?? {})) < ids.length) outside.push(name)
+    const where = addScope(target, { id: In(ids) }, scope)
+    if ((await tx.countBy(target.target, where ?? {})) < ids.length) names.push(name)
   }
-  return outside
+  return names
 }
 
 /** The attributes of a record with ids of related records. */

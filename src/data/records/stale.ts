@@ -13,14 +13,14 @@ import type { RecordWork } from './work.js'
 const maxLength = 200
 
 /**
- * The errors of a record that has changed since the client has read it: `stale` for the record, and `changed` for each field
- * whose current value differs from the sent one. The record keeps what was sent, and takes the current version, so that the form
- * that is shown again can be saved.
+ * Creates the errors of a record that has changed since the client has read it: `stale` for the record, and `changed` for each
+ * field whose current value differs from the sent value. Gives the record its current version, so that the visitor can save the
+ * form that is shown again.
  *
  * @param bound the names of the attributes that the request has set
  * @param unreadable the fields that could not be converted, which differ from any value
  */
-export async function staleErrors(
+export async function createStaleErrors(
   work: RecordWork,
   record: Model,
   bound: ReadonlySet<string> = new Set(),
@@ -29,19 +29,19 @@ export async function staleErrors(
   const { tx, translate: t = () => undefined } = work
   const model = record.constructor
   const { versionColumn } = tx.dataSource.getMetadata(model)
-  // The handler may have found it outside of its scope, which still applies to related records.
+  // The handler may have found the record without its scope. The scopes of related models still apply.
   const scopeFor = (other: Function | string) => (other === model ? undefined : work.scopeFor(other))
-  const present = await findRecord<Model>({ tx, scopeFor }, model, record.id)
-  versionColumn?.setEntityValue(record, versionColumn.getEntityValue(present))
+  const current = await findRecord<Model>({ tx, scopeFor }, model, record.id)
+  versionColumn?.setEntityValue(record, versionColumn.getEntityValue(current))
   const errors = new StaleRecord()
   translate(errors, record, t)
   for (const attribute of attributesOf(model).filter(({ name }) => bound.has(name))) {
     const { name, kind, isList } = attribute
-    const value: unknown = Reflect.get(present, name)
-    const isUnreadable = unreadable.some((one) => one.attribute.name === name)
+    const value: unknown = Reflect.get(current, name)
+    const isUnreadable = unreadable.some((field) => field.attribute.name === name)
     if (!isUnreadable && textOf(value) === textOf(Reflect.get(record, name))) continue
     const isShown = !isList && kind !== 'uuid' && !isHiddenProperty(model, name)
-    const values = { value: isShown ? shown(value, attribute, model, t) : undefined }
+    const values = { value: isShown ? formatValue(value, attribute, model, t) : undefined }
     const id = `validation.changed${isShown ? '' : '_hidden'}`
     errors.add(name, 'changed', t(id, values) ?? 'This has been changed, too.', values)
   }
@@ -49,13 +49,13 @@ export async function staleErrors(
   return errors
 }
 
-/** A value as text that is equal for equal values. The order of ids means nothing. */
+/** Returns a text that is equal for equal values, and for lists with the same ids in any order. */
 function textOf(value: unknown): string {
   return JSON.stringify(Array.isArray(value) ? value.toSorted() : (value ?? null))
 }
 
-/** A value for people: a date for their language, a translated word, or text that is not too long. */
-function shown(value: unknown, { name, kind }: Attribute, model: Function, t: Translate): unknown {
+/** Formats a value for people: a date for their language, a translated word, or text that is not too long. */
+function formatValue(value: unknown, { name, kind }: Attribute, model: Function, t: Translate): unknown {
   if (value === null || value === '') return t('kit.none', {})
   if (typeof value === 'boolean') return t(value ? 'kit.yes' : 'kit.no', {})
   if (value instanceof Date) return value

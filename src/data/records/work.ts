@@ -1,14 +1,14 @@
 import type { EntityManager, FindOptionsWhere, ObjectLiteral } from 'typeorm'
 import type { Translate } from '../validation/validation.js'
 
-/** Conditions that records must meet: those of one object, or of one of several. */
+/** Conditions that records must meet: those of an object, or of one object of a list. */
 export type Conditions = FindOptionsWhere<ObjectLiteral> | FindOptionsWhere<ObjectLiteral>[]
 
-/** The parts of a request that work with records needs. It is the first parameter of the functions of this folder. */
+/** The parts of a request that the functions of this folder need. It is their first parameter. */
 export interface RecordWork {
   readonly tx: EntityManager
   readonly translate?: Translate | undefined
-  /** The columns that the path sets: another column has the error of a unique index. */
+  /** The columns that the path sets. The error of a unique index belongs to one of its other columns. */
   readonly pathKeys?: ReadonlySet<string>
   /** `matched` if `If-Match` contains the version of the record that is written, `stale` if the body contains another one. */
   comparison?: 'stale' | 'matched' | undefined

@@ -11,8 +11,8 @@ export function markTranslated(errors: ValidationErrors): void {
 }
 
 /**
- * Translates the errors that a hook of a model or a handler has added, once. An error without a message, whose rule has no
- * translation, has the text `validation.invalid`.
+ * Translates the errors that a hook of a model or a handler has added, once. An error that has neither a message nor a
+ * translation of its rule gets the translation `validation.invalid`.
  *
  * @param model the class of the record, if it is known
  */
@@ -26,17 +26,17 @@ export function translateAdded(
       if (translated.has(violation)) continue
       const attribute = nameOf(field, violation, model, t)
       violation.values = { ...violation.values, attribute }
-      const { rule, values, message: given, isDefault } = violation
+      const { rule, values, message, isDefault } = violation
       const texts = isDefault
-        ? { own: t('validation.invalid', values) ?? given }
-        : { added: given, own: given }
+        ? { own: t('validation.invalid', values) ?? message }
+        : { added: message, own: message }
       violation.message = messageOf(model, field, rule, values, texts, t)
       translated.add(violation)
     }
   }
 }
 
-/** The name of a field in messages, or that of the record for errors that belong to no field. */
+/** The name of a field in messages, or the name of the record for errors that belong to no field. */
 function nameOf(field: string, { values }: Violation, model: Function | undefined, t: Translate): unknown {
   if (!model) return humanize(field)
   if (field !== RECORD) return attributeName(model, field, t)

@@ -23,43 +23,41 @@ export type Translate = (
  *
  * The errors of nested records belong to fields such as `author.name`.
  *
- * @param known the errors of fields that could not be read; other errors of these fields are left out
+ * @param unread the errors of fields that could not be read; other errors of these fields are left out
  * @returns the errors, or undefined
  */
 export async function validate(
   record: object,
   t?: Translate,
-  known?: ValidationErrors,
+  unread?: ValidationErrors,
 ): Promise<ValidationErrors | undefined> {
-  const found = await brokenRules(record, { forbidUnknownValues: false, stopAtFirstError: false })
-  if (found.length === 0 && !known?.fields.size) return undefined
+  const results = await brokenRules(record, { forbidUnknownValues: false, stopAtFirstError: false })
+  if (results.length === 0 && !unread?.fields.size) return undefined
   const errors = new ValidationErrors()
-  for (const [field, violations] of known?.fields ?? []) errors.fields.set(field, [...violations])
-  for (const error of found) if (!known?.fields.has(error.property)) addError(errors, error, record, '', t)
+  for (const [field, violations] of unread?.fields ?? []) errors.fields.set(field, [...violations])
+  for (const error of results) if (!unread?.fields.has(error.property)) addError(errors, error, record, '', t)
   if (errors.isEmpty) return undefined
-  return errors.fields.size > 1 ? inOrder(errors, record) : errors
+  return errors.fields.size > 1 ? sortErrors(errors, record) : errors
 }
 
 /** Sorts the errors as the model declares its attributes, which is the order of the form. Other fields follow. */
-function inOrder(errors: ValidationErrors, record: object): ValidationErrors {
+function sortErrors(errors: ValidationErrors, record: object): ValidationErrors {
   const names = [
     ...attributesOf(record.constructor).map(({ name }) => name),
     ...validatedProperties(record.constructor),
   ]
   const declared = names.filter((name) => errors.fields.has(name))
-  const ordered = new ValidationErrors()
+  const sorted = new ValidationErrors()
   for (const name of new Set([...declared, ...errors.fields.keys()])) {
-    ordered.fields.set(name, errors.fields.get(name) ?? [])
+    sorted.fields.set(name, errors.fields.get(name) ?? [])
   }
-  return ordered
+  return sorted
 }
 
-/**
- * Requires a value: text that isn't blank, or any other value except null and undefined.
- */
+/** Requires a value: text that isn't blank, or any other value except null and undefined. */
 export function Present(options?: ValidationOptions): PropertyDecorator {
   return ValidateBy(
-    { name: 'present', validator: { validate: isPresent, defaultMessage: notPresent } },
+    { name: 'present', validator: { validate: isPresent, defaultMessage: describeBlank } },
     options,
   )
 }
@@ -75,9 +73,9 @@ export interface ErrorTexts {
 }
 
 /**
- * The message of a broken rule: the first that exists of the translation `validation.<model>.<attribute>.<rule>`, the given
- * text, the application's translation `validation.<rule>`, the added text, the framework's `validation.<rule>`, and the own
- * text. This is the only place that decides the order.
+ * The message of a broken rule: the first text that exists of the translation `validation.<model>.<attribute>.<rule>`, the
+ * `given` text, the application's translation `validation.<rule>`, the `added` text, the framework's `validation.<rule>`, and
+ * the `own` text. Only this function decides the order.
  */
 export function messageOf(
   model: Function | undefined,
@@ -105,7 +103,7 @@ function isPresent(value: unknown): boolean {
   return typeof value === 'string' ? value.trim() !== '' : value !== null && value !== undefined
 }
 
-function notPresent(args?: ValidationArguments): string {
+function describeBlank(args?: ValidationArguments): string {
   return `${humanize(args?.property ?? '')} cannot be blank.`
 }
 
@@ -133,17 +131,17 @@ function addError(
   for (const child of error.children ?? []) addError(errors, child, record, `${field}.`, t)
 }
 
-/** The options with which the decorator of a rule was called. */
+/** The rule of a property, with the arguments and options of its decorator. */
 function ruleOf(model: Function, property: string, rule: string): ValidationMetadata | undefined {
-  const known = rulesOf(model)
+  const rules = ruleCache(model)
   const key = `${property} ${rule}`
-  const metadata = known.get(key) ?? findRule(model, property, rule)
-  if (metadata) known.set(key, metadata)
+  const metadata = rules.get(key) ?? findRule(model, property, rule)
+  if (metadata) rules.set(key, metadata)
   return metadata
 }
 
 /** A cache of rules, because class-validator searches all models each time. */
-const rulesOf = memoizeByObject((_model: Function) => new Map<string, ValidationMetadata>())
+const ruleCache = memoizeByObject((_model: Function) => new Map<string, ValidationMetadata>())
 
 function findRule(model: Function, property: string, rule: string): ValidationMetadata | undefined {
   return getMetadataStorage()

@@ -15,14 +15,14 @@ export async function violationsOf(
   pathKeys?: ReadonlySet<string>,
 ): Promise<ValidationErrors> {
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  const explained = explainDatabaseError(error, metadata, [metadata], pathKeys)
-  if (!(explained instanceof ValidationErrors)) throw explained
+  const errors = explainDatabaseError(error, metadata, [metadata], pathKeys)
+  if (!(errors instanceof ValidationErrors)) throw errors
 
-  const [violation] = explained.fields.get(RECORD) ?? []
+  const [violation] = errors.fields.get(RECORD) ?? []
   const field = violation && (await fieldOf(tx, metadata, record, violation.rule))
-  if (!violation || !field) return explained
+  if (!violation || !field) return errors
   const attribute = humanize(field)
-  return new ValidationErrors(explained.status === 409 ? 409 : 422, { cause: error }).add(
+  return new ValidationErrors(errors.status === 409 ? 409 : 422, { cause: error }).add(
     field,
     violation.rule,
     violation.rule === 'reference' ? `${attribute} does not exist.` : `${attribute} is too long.`,
@@ -30,7 +30,7 @@ export async function violationsOf(
   )
 }
 
-/** Finds the column if the engine does not name it: a reference (SQLite), a text (PostgreSQL). */
+/** Finds the column of an error that does not name it: of a reference (SQLite), or of a long text (PostgreSQL). */
 async function fieldOf(
   tx: EntityManager,
   metadata: EntityMetadata,
@@ -62,7 +62,7 @@ async function missingReference(
   return undefined
 }
 
-/** Translates the database's errors of a record. */
+/** Translates the errors that the database has found in a record. */
 export function translate(errors: ValidationErrors, record: Model, t?: Translate): ValidationErrors {
   for (const violation of [...errors.fields.values()].flat()) violation.isDefault = true
   translateAdded(errors, record.constructor, t)

@@ -19,10 +19,10 @@ export interface Filter extends Pick<ListColumn, 'kind' | 'values' | 'read'> {
   name: string
   /** The attribute in messages. */
   attribute: string
-  /** The operators that a parameter can name. A custom filter has none. */
+  /** The operators that a parameter can have: `title.prefix`. A custom filter has none. */
   operators: readonly Operator[]
-  /** The operator of the parameter without an operator. */
-  bare: Operator | undefined
+  /** The operator of a parameter that names none: `title`. */
+  defaultOperator: Operator | undefined
   /** The column; undefined for a custom filter. */
   column?: ListColumn
   toConditions?(value: unknown): FilterConditions<object>
@@ -54,6 +54,6 @@ export interface ListDefinition {
   /** The parameters that the handler reads. */
   params: readonly string[]
   hasCursors: boolean
-  /** The id, which ends every order. */
+  /** The id, which is the last key of every order. */
   id: ListColumn
 }

@@ -17,38 +17,38 @@ export class ListModel {
   ) {}
 
   /** @param verb what the list does with the column, for messages: `sorts by` */
-  column(name: string, verb: string): ListColumn {
-    const found = this.attribute(name, verb)
+  findColumn(name: string, verb: string): ListColumn {
+    const column = this.findAttribute(name, verb)
     this.rejectHidden(name, verb)
-    const kind = found.isArray ? undefined : kindOf(found.type)
-    if (kind === undefined || found.transformer) {
-      const why = found.transformer ? 'has a transformer' : `has the type ${String(found.type)}`
-      this.fail(`${verb} "${name}", which ${why}. Remove it, or declare a custom filter with filter().`)
+    const kind = column.isArray ? undefined : kindOf(column.type)
+    if (kind === undefined || column.transformer) {
+      const reason = column.transformer ? 'has a transformer' : `has the type ${String(column.type)}`
+      this.fail(`${verb} "${name}", which ${reason}. Remove it, or declare a custom filter with filter().`)
     }
-    return listColumn(found)
+    return toListColumn(column)
   }
 
-  /** A column of any type. */
-  attribute(name: string, verb: string): ColumnMetadata {
+  /** Finds a column of any type. */
+  findAttribute(name: string, verb: string): ColumnMetadata {
     const { columns, targetName } = this.metadata
-    const found = columns.find(({ propertyPath, isVirtual }) => propertyPath === name && !isVirtual)
-    const advice = found ? '' : this.adviceForColumn(name)
-    return found ?? this.fail(`${verb} "${name}", which isn't a column of ${targetName}.${advice}`)
+    const column = columns.find(({ propertyPath, isVirtual }) => propertyPath === name && !isVirtual)
+    const advice = column ? '' : this.adviseColumn(name)
+    return column ?? this.fail(`${verb} "${name}", which isn't a column of ${targetName}.${advice}`)
   }
 
-  private adviceForColumn(name: string): string {
+  private adviseColumn(name: string): string {
     const { columns, relations } = this.metadata
     const relation = relations.find(({ propertyPath }) => propertyPath === name)
     const key = relation?.joinColumns[0]?.propertyName
     if (key !== undefined) return ` Use its key "${key}".`
-    return didYouMean(name, columns.map(pathOf)) || ' Correct the name, or declare it by filter().'
+    return suggest(name, columns.map(pathOf)) || ' Correct the name, or declare it by filter().'
   }
 
-  relation(name: string): RelationMetadata {
+  findRelation(name: string): RelationMetadata {
     const { relations, targetName } = this.metadata
     const relation = relations.find(({ propertyPath }) => propertyPath === name)
     if (!relation) {
-      const advice = didYouMean(name, relations.map(pathOf)) || ' Declare the relation, or remove it.'
+      const advice = suggest(name, relations.map(pathOf)) || ' Declare the relation, or remove it.'
       return this.fail(`includes "${name}", which isn't a relation of ${targetName}.${advice}`)
     }
     this.rejectHidden(name, 'includes')
@@ -72,8 +72,8 @@ function pathOf({ propertyPath }: { propertyPath: string }): string {
   return propertyPath
 }
 
-/** A column as lists use it. Its type must have a kind. */
-export function listColumn(metadata: ColumnMetadata): ListColumn {
+/** Converts the metadata of a column whose type has a kind. */
+export function toListColumn(metadata: ColumnMetadata): ListColumn {
   return {
     name: metadata.propertyPath,
     metadata,
@@ -85,7 +85,7 @@ export function listColumn(metadata: ColumnMetadata): ListColumn {
 }
 
 /**
- * The order of a handler as sort keys.
+ * Converts the order of a handler to sort keys.
  *
  * @throws DeclarationError when it has something else than columns with a direction
  */
@@ -99,26 +99,26 @@ export function sortKeysOf(definition: ListDefinition, order: object, list: stri
         `${list} has the order "${name}". Use columns with the direction ASC or DESC, or remove the order.`,
       )
     }
-    const column = listColumn(metadata)
-    if (definition.hasCursors) rejectWithoutCursor(column, list)
+    const column = toListColumn(metadata)
+    if (definition.hasCursors) rejectForCursors(column, list)
     return { column, isDescending }
   })
 }
 
-/** A cursor contains the value of each column of the order, which must be the same in the database and in JavaScript. */
-export function rejectWithoutCursor({ name, kind, metadata }: ListColumn, list: string): void {
+/** Rejects a column whose values in cursors could differ from those in the database, because they are inexact or null. */
+export function rejectForCursors({ name, kind, metadata }: ListColumn, list: string): void {
   const isInexact = kind === 'enum' || kind === 'float'
   if (!isInexact && !metadata.isNullable) return
-  const why = isInexact ? `has the kind ${kind}` : 'can be null'
+  const reason = isInexact ? `has the kind ${kind}` : 'can be null'
   throw new DeclarationError(
-    `${list} has cursor pages and sorts by "${name}", which ${why}. Remove it from the order, or use pages: 'numbers'.`,
+    `${list} has cursor pages and sorts by "${name}", which ${reason}. Remove it from the order, or use pages: 'numbers'.`,
   )
 }
 
-/** ` Did you mean "title"?`, or nothing. */
-export function didYouMean(name: string, known: Iterable<string>): string {
-  const near = nearest(name, known)
-  return near === undefined ? '' : ` Did you mean "${near}"?`
+/** Suggests the most similar name: ` Did you mean "title"?`. Returns an empty text if none is similar. */
+export function suggest(name: string, names: Iterable<string>): string {
+  const suggestion = nearest(name, names)
+  return suggestion === undefined ? '' : ` Did you mean "${suggestion}"?`
 }
 
 /**

@@ -9,28 +9,28 @@ export interface Cursor {
   isBefore: boolean
 }
 
-/** Returns a text that identifies a list with its sort, filters and search, in a few characters. */
+/** Returns a short text that identifies a list with its sort, filters and search. */
 export function listFingerprint(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 12)
 }
 
-export function encodeCursor(binding: string, order: readonly SortKey[], record: object): string {
+export function encodeCursor(fingerprint: string, order: readonly SortKey[], record: object): string {
   const values = order.map(({ column }) => column.metadata.getEntityValue(record) as unknown)
-  return Buffer.from(JSON.stringify([binding, ...values])).toString('base64url')
+  return Buffer.from(JSON.stringify([fingerprint, ...values])).toString('base64url')
 }
 
 /**
- * Reads the values of a position. They are converted like the values of filters, because a client can write any.
+ * Reads the values of a position. Converts them like the values of filters, because a client can write anything.
  *
  * @returns undefined if the position does not belong to this list, or if a value cannot be read
  */
 export function decodeCursor(
   text: string,
-  binding: string,
+  fingerprint: string,
   order: readonly SortKey[],
 ): readonly unknown[] | undefined {
-  const parts = partsOf(text)
-  if (!parts || parts[0] !== binding || parts.length !== order.length + 1) return undefined
+  const parts = parseParts(text)
+  if (!parts || parts[0] !== fingerprint || parts.length !== order.length + 1) return undefined
   const values = order.map(({ column }, index) => readPart(column, parts[index + 1]))
   return values.includes(unreadable) ? undefined : values
 }
@@ -39,7 +39,7 @@ function readPart({ read }: ListColumn, part: unknown): unknown {
   return ['string', 'number', 'boolean'].includes(typeof part) ? read(part) : unreadable
 }
 
-function partsOf(text: string): unknown[] | undefined {
+function parseParts(text: string): unknown[] | undefined {
   try {
     const parts: unknown = JSON.parse(Buffer.from(text, 'base64url').toString())
     return Array.isArray(parts) ? parts : undefined

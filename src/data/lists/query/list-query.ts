@@ -19,11 +19,11 @@ export interface QueryField {
   isNullable: boolean
 }
 
-/** The parameters that are not part of a position in the list. */
-const positions = new Set(['page', 'after', 'before'])
+/** The parameters that select a page, which links leave out. */
+const pageParameters = new Set(['page', 'after', 'before'])
 
 /** The parameters that a form does not show. Links leave them out if they have errors. */
-const orders = new Set(['sort', 'include'])
+const hiddenParameters = new Set(['sort', 'include'])
 
 /** The filters, search and order of a request, with their errors, for handlers and templates. */
 export class ListQuery {
@@ -41,7 +41,7 @@ export class ListQuery {
     private readonly definition: ListDefinition,
     private readonly parsed: ParsedQuery,
   ) {
-    this.errors = parsed.errors.found
+    this.errors = parsed.errors.result
     this.model = definition.metadata.targetName
     this.fields = fieldsOf(definition)
     this.isSearchable = definition.search.length > 0
@@ -59,13 +59,13 @@ export class ListQuery {
 
   /**
    * The value of a filter, as its kind reads it: `query.value('created_at.gte')` is a Date. The value of an `in` filter is
-   * a list. Undefined if the parameter isn't given, or cannot be read.
+   * a list. Undefined if the parameter is missing, or cannot be read.
    */
   value(parameter: string): unknown {
-    const found = this.parsed.conditions.find(
+    const condition = this.parsed.conditions.find(
       ({ filter, operator }) => parameterOf(filter, operator) === parameter,
     )
-    return found?.operator === 'in' ? found.values : found?.values[0]
+    return condition?.operator === 'in' ? condition.values : condition?.values[0]
   }
 
   /** The text of a parameter as it was sent, or an empty text. */
@@ -94,7 +94,7 @@ export class ListQuery {
   }
 
   /**
-   * The parameters of the request that the list has, without its position, and with changes. Undefined removes a parameter.
+   * The URL of the list with the parameters of the request, without its page, and with changes. Undefined removes a parameter.
    *
    * @example query.url({ sort: '-title' }) // ?state=draft&sort=-title
    */
@@ -105,7 +105,7 @@ export class ListQuery {
     return `?${parameters}`
   }
 
-  /** The list without filters and search, in the same order. */
+  /** The URL of the list without filters and search, in the same order. */
   get clearUrl(): string {
     return this.url(Object.fromEntries(this.filters.map((name) => [name, undefined])))
   }
@@ -123,19 +123,21 @@ export class ListQuery {
 
   private parameters(): [name: string, value: string][] {
     const { errors } = this
-    const isKept = (name: string) => !positions.has(name) && !(orders.has(name) && errors?.fields.has(name))
-    const names = [...this.parsed.sent].filter(([name]) => isKept(name))
-    return names.flatMap(([name, values]) => values.map((value): [string, string] => [name, value]))
+    const isLinked = (name: string) =>
+      !pageParameters.has(name) && !(hiddenParameters.has(name) && errors?.fields.has(name))
+    const parameters = [...this.parsed.sent].filter(([name]) => isLinked(name))
+    return parameters.flatMap(([name, values]) => values.map((value): [string, string] => [name, value]))
   }
 }
 
 const fieldsOf = memoizeByObject(({ filters }: ListDefinition): QueryField[] =>
   [...filters.values()].flatMap((filter) => {
-    const { name: attribute, kind, values: choices, bare, column } = filter
-    // `in` includes what `eq` does.
-    const shown = column ? filter.operators.filter((one) => one !== 'eq' || bare === 'eq') : (['eq'] as const)
+    const { name: attribute, kind, values: choices, defaultOperator, column } = filter
+    // A field for `in` makes one for `eq` unnecessary.
+    const isShown = (operator: Operator) => operator !== 'eq' || defaultOperator === 'eq'
+    const operators = column ? filter.operators.filter(isShown) : (['eq'] as const)
     const isNullable = column?.metadata.isNullable ?? false
-    return shown.map((operator) => {
+    return operators.map((operator) => {
       return { parameter: parameterOf(filter, operator), attribute, operator, kind, choices, isNullable }
     })
   }),

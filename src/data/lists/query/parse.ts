@@ -7,7 +7,7 @@ import { decodeCursor, listFingerprint, type Cursor } from './cursor.js'
 import { QueryErrors } from './query-errors.js'
 
 /** The limits of a query. */
-const bounds = {
+const LIMITS = {
   conditions: 20,
   /** The values of an `in` filter. */
   values: 100,
@@ -20,7 +20,7 @@ const bounds = {
 
 /** Whether a text has too many characters. */
 function isTooLong(text: string): boolean {
-  return text.length > bounds.characters && Array.from(text).length > bounds.characters
+  return text.length > LIMITS.characters && Array.from(text).length > LIMITS.characters
 }
 
 /** A filter with the values of a request. */
@@ -31,12 +31,12 @@ export interface Condition {
 }
 
 /** The parameter of a filter: `state`, or with its operator `title.prefix`. */
-export function parameterOf({ name, bare }: Filter, operator: Operator): string {
-  return bare === operator ? name : `${name}.${operator}`
+export function parameterOf({ name, defaultOperator }: Filter, operator: Operator): string {
+  return defaultOperator === operator ? name : `${name}.${operator}`
 }
 
-/** The value of the operator `null`. */
-const flag: Attribute = { name: 'null', kind: 'bool', nullable: false }
+/** The attribute as which the value of the `null` operator is read. */
+const nullAttribute: Attribute = { name: 'null', kind: 'bool', nullable: false }
 
 /** The query of a request, as the definition of its list reads it. */
 export interface ParsedQuery {
@@ -48,7 +48,7 @@ export interface ParsedQuery {
   includes: Include[]
   cursor: Cursor | undefined
   /** Identifies the list, its filters, search and order. */
-  binding: string
+  fingerprint: string
   errors: QueryErrors
   /** The parameters that the list has, with the values that were sent. */
   sent: Map<string, string[]>
@@ -64,7 +64,7 @@ export interface ParseOptions {
   translate?: Translate | undefined
 }
 
-/** Reads queries by the definition of a list. Nothing is ignored that the list has; the errors contain all mistakes. */
+/** Reads the query of a request by the definition of a list. The errors contain all mistakes of the query. */
 export class QueryParser {
   private readonly errors: QueryErrors
   private readonly conditions: Condition[] = []
@@ -80,20 +80,20 @@ export class QueryParser {
 
   parse(querystring: string): ParsedQuery {
     const { definition, sent, conditions, errors } = this
-    for (const [name, values] of parametersOf(querystring)) this.readParameter(name, values)
-    const max = bounds.conditions
+    for (const [name, values] of parseParameters(querystring)) this.readParameter(name, values)
+    const max = LIMITS.conditions
     if (conditions.length > max)
       errors.add('base', 'base', 'query.conditions', `A query can have at most ${max} filters.`, { max })
     const words = this.readSearch()
-    const order = withId(this.readSort() ?? this.options.order ?? definition.order, definition)
+    const order = endWithId(this.readSort() ?? this.options.order ?? definition.order, definition)
     const includes = this.readInclude()
-    const binding = definition.hasCursors ? this.fingerprint(words, order) : ''
-    const cursor = definition.hasCursors ? this.readCursor(binding, order) : undefined
-    return { conditions, words, order, includes, cursor, binding, errors, sent }
+    const fingerprint = definition.hasCursors ? this.identify(words, order) : ''
+    const cursor = definition.hasCursors ? this.readCursor(fingerprint, order) : undefined
+    return { conditions, words, order, includes, cursor, fingerprint, errors, sent }
   }
 
   private readParameter(name: string, values: string[]): void {
-    // An empty value counts as not given.
+    // An empty value is the same as no value.
     if (values.every((value) => value === '')) return
     const { definition, errors } = this
     if (hasParameter(definition, name) || definition.params.includes(name)) {
@@ -103,11 +103,13 @@ export class QueryParser {
     const dot = name.lastIndexOf('.')
     const filter = definition.filters.get(dot < 0 ? name : name.slice(0, dot))
     if (!filter) {
-      if (!this.options.ignoresUnknown) errors.addUnknown(name, name, 'query.unknown', namesOf(definition))
+      if (!this.options.ignoresUnknown)
+        errors.addUnknown(name, name, 'query.unknown', parameterNames(definition))
       return
     }
-    const { bare, operators } = filter
-    const operator = dot < 0 ? bare : operators.find((one) => one === name.slice(dot + 1))
+    const { defaultOperator, operators } = filter
+    const operator =
+      dot < 0 ? defaultOperator : operators.find((operator) => operator === name.slice(dot + 1))
     if (operator) return this.readFilter(filter, operator, name, values)
     const rule = operators.length > 0 ? 'query.operator' : 'query.no_operator'
     errors.add(name, filter.name, rule, `${filter.name} cannot be filtered in this way.`, {
@@ -117,19 +119,20 @@ export class QueryParser {
   }
 
   private readFilter(filter: Filter, operator: Operator, parameter: string, values: readonly string[]): void {
-    // The items of a list, else the last value.
-    const sent = operator === 'in' ? values.flatMap((value) => value.split(',')) : values.slice(-1)
-    const given = sent.filter((value) => value !== '')
-    if (given.length === 0) return
-    this.sent.set(parameterOf(filter, operator), given)
+    // An `in` filter has a list of values; for others, the last value counts.
+    const all = operator === 'in' ? values.flatMap((value) => value.split(',')) : values.slice(-1)
+    const texts = all.filter((value) => value !== '')
+    if (texts.length === 0) return
+    this.sent.set(parameterOf(filter, operator), texts)
     const { attribute } = filter
-    const max = bounds.values
-    if (given.length > max)
+    const max = LIMITS.values
+    if (texts.length > max)
       return this.errors.add(parameter, attribute, 'arrayMaxSize', `${attribute} has too many values.`, {
         max,
       })
-    const read = given.map((text) => this.readValue(filter, operator, text, parameter))
-    if (!read.includes(unreadable)) this.conditions.push({ filter, operator, values: [...new Set(read)] })
+    const converted = texts.map((text) => this.readValue(filter, operator, text, parameter))
+    if (converted.includes(unreadable)) return
+    this.conditions.push({ filter, operator, values: [...new Set(converted)] })
   }
 
   private readValue(filter: Filter, operator: Operator, text: string, parameter: string): unknown {
@@ -137,22 +140,22 @@ export class QueryParser {
     const isFlag = operator === 'null'
     const kind = isFlag ? 'bool' : filter.kind
     if (isTooLong(text)) {
-      const max = bounds.characters
+      const max = LIMITS.characters
       this.errors.add(parameter, attribute, 'maxLength', `${attribute} is too long.`, { max })
       return unreadable
     }
-    const value = isFlag ? coerce(text, flag) : filter.read(text)
+    const value = isFlag ? coerce(text, nullAttribute) : filter.read(text)
     if (value !== unreadable && value !== null) return value
     this.errors.add(parameter, attribute, `type.${kind}`, `${attribute} is not a ${kind}.`, { values })
     return unreadable
   }
 
-  /** Reads the order of the `sort` parameter; undefined if it isn't given. */
+  /** Reads the order of the `sort` parameter; undefined if it is missing. */
   private readSort(): SortKey[] | undefined {
     const { sorts } = this.definition
-    const names = this.listOf('sort')
+    const names = this.readNames('sort')
     if (names.length === 0) return undefined
-    if (names.length > bounds.sorts) return this.rejectMany('sort', 'query.sorts', bounds.sorts)
+    if (names.length > LIMITS.sorts) return this.rejectMany('sort', 'query.sorts', LIMITS.sorts)
     const keys = new Map<string, SortKey>()
     for (const name of names) {
       const isDescending = name.startsWith('-')
@@ -168,10 +171,10 @@ export class QueryParser {
 
   private readSearch(): string[] {
     const { errors } = this
-    const words = [...new Set(this.lastOf('search')?.split(/\s+/u).filter(Boolean))]
-    if (words.length > bounds.words) return this.rejectMany('search', 'query.words', bounds.words)
+    const words = [...new Set(this.readLast('search')?.split(/\s+/u).filter(Boolean))]
+    if (words.length > LIMITS.words) return this.rejectMany('search', 'query.words', LIMITS.words)
     if (words.some(isTooLong)) {
-      const max = bounds.characters
+      const max = LIMITS.characters
       errors.add('search', 'search', 'query.word', 'A word of the search is too long.', { max })
       return []
     }
@@ -183,33 +186,33 @@ export class QueryParser {
 
   private readInclude(): Include[] {
     const { includes } = this.definition
-    const names = [...new Set(this.listOf('include'))]
-    if (names.length > bounds.includes) return this.rejectMany('include', 'query.includes', bounds.includes)
+    const names = [...new Set(this.readNames('include'))]
+    if (names.length > LIMITS.includes) return this.rejectMany('include', 'query.includes', LIMITS.includes)
     return names.flatMap((name) => {
-      const found = includes.get(name)
-      if (!found) this.errors.addUnknown('include', name, 'query.include', includes.keys())
-      return found ?? []
+      const include = includes.get(name)
+      if (!include) this.errors.addUnknown('include', name, 'query.include', includes.keys())
+      return include ?? []
     })
   }
 
-  private readCursor(binding: string, order: readonly SortKey[]): Cursor | undefined {
-    const [after, before] = [this.lastOf('after'), this.lastOf('before')]
+  private readCursor(fingerprint: string, order: readonly SortKey[]): Cursor | undefined {
+    const [after, before] = [this.readLast('after'), this.readLast('before')]
     const text = after || before
     if (!text) return undefined
-    const values = after && before ? undefined : decodeCursor(text, binding, order)
+    const values = after && before ? undefined : decodeCursor(text, fingerprint, order)
     if (values) return { values, isBefore: !after }
     const name = after ? 'after' : 'before'
     this.errors.add(name, name, 'query.cursor', `"${name}" does not belong to this list.`)
     return undefined
   }
 
-  /** The value of a parameter: the last one if it is repeated. */
-  private lastOf(name: string): string | undefined {
+  /** Reads the last value of a parameter. */
+  private readLast(name: string): string | undefined {
     return this.sent.get(name)?.at(-1)
   }
 
-  /** The names that a parameter lists. If it is repeated, all of them are one list, because some clients do not join them. */
-  private listOf(name: string): string[] {
+  /** Reads the names that a parameter lists. A client may also repeat the parameter instead of joining the names. */
+  private readNames(name: string): string[] {
     return this.sent.get(name)?.flatMap((value) => value.split(',').filter(Boolean)) ?? []
   }
 
@@ -218,8 +221,8 @@ export class QueryParser {
     return []
   }
 
-  /** Identifies what selects and sorts records. The order of the parameters does not count. */
-  private fingerprint(words: readonly string[], order: readonly SortKey[]): string {
+  /** Returns the fingerprint of the list, its filters, search and order. The order of the parameters does not matter. */
+  private identify(words: readonly string[], order: readonly SortKey[]): string {
     const filters = this.conditions.map(({ filter, operator, values }) =>
       JSON.stringify([filter.name, operator, values]),
     )
@@ -229,8 +232,8 @@ export class QueryParser {
   }
 }
 
-/** An order that ends with the id, in the direction of its last key. */
-function withId(order: readonly SortKey[], { id }: ListDefinition): SortKey[] {
+/** Ends an order with the id, in the direction of its last key. */
+function endWithId(order: readonly SortKey[], { id }: ListDefinition): SortKey[] {
   const end = order.findIndex(({ column }) => column.name === id.name)
   if (end >= 0) return order.slice(0, end + 1)
   return [...order, { column: id, isDescending: order.at(-1)?.isDescending ?? true }]
@@ -258,17 +261,17 @@ function hasParameter({ hasCursors, sorts, search, includes }: ListDefinition, n
 }
 
 /** The names that a parameter can have, for suggestions. */
-function namesOf(definition: ListDefinition): string[] {
+function parameterNames(definition: ListDefinition): string[] {
   const { filters, params } = definition
   return [...filters.keys(), ...params, ...listParameters.filter((name) => hasParameter(definition, name))]
 }
 
-/** The parameters of a query with all values. Node's parser drops parameters after the thousandth. */
-function parametersOf(querystring: string): Map<string, string[]> {
+/** Parses the parameters of a query with all their values. Node's parser drops parameters after the thousandth. */
+function parseParameters(querystring: string): Map<string, string[]> {
   const parameters = new Map<string, string[]>()
   for (const [name, value] of new URLSearchParams(querystring)) {
-    const known = parameters.get(name)
-    if (known) known.push(value)
+    const values = parameters.get(name)
+    if (values) values.push(value)
     else parameters.set(name, [value])
   }
   return parameters

@@ -34,29 +34,34 @@ export class QueryErrors {
     // Clients cannot read an object or an element with the name `__proto__`.
     const name = parameter === '__proto__' ? 'base' : cut(parameter)
     if (this.isFull(name)) return
-    const all = { attribute: attributeName(this.model, attribute, this.translate), name, ...values }
+    const messageValues = { attribute: attributeName(this.model, attribute, this.translate), name, ...values }
     this.errors ??= new ValidationErrors(400)
-    this.errors.add(name, rule, messageOf(this.model, attribute, rule, all, { own }, this.translate), all)
+    this.errors.add(
+      name,
+      rule,
+      messageOf(this.model, attribute, rule, messageValues, { own }, this.translate),
+      messageValues,
+    )
   }
 
-  /** Adds the error of a name that the list does not have, with the most similar one that it has. */
-  addUnknown(parameter: string, given: string, rule: string, known: Iterable<string>): void {
-    const name = cut(given)
+  /** Adds the error of a name that the list does not have. Its message suggests the most similar name. */
+  addUnknown(parameter: string, unknown: string, rule: string, names: Iterable<string>): void {
+    const name = cut(unknown)
     if (this.isFull(cut(parameter))) return
-    const near = nearest(name, known)
+    const near = nearest(name, names)
     const own = `"${name}" does not exist.`
     if (near === undefined) this.add(parameter, parameter, rule, own, { name })
     else this.add(parameter, parameter, `${rule}_near`, `${own} Did you mean "${near}"?`, { name, near })
   }
 
-  /** Whether there are enough errors without those of another parameter. */
+  /** Whether so many parameters have errors that another one is left out. */
   private isFull(name: string): boolean {
     const { fields } = this.errors ?? {}
     return fields !== undefined && fields.size >= maxNames && !fields.has(name)
   }
 
-  /** The errors, if there are some. Their messages are translated. */
-  get found(): ValidationErrors | undefined {
+  /** The errors with translated messages; undefined if there are none. */
+  get result(): ValidationErrors | undefined {
     if (this.errors) markTranslated(this.errors)
     return this.errors
   }

@@ -14,9 +14,9 @@ import { hasOnlyColumns, hasPlainWrites, isPlain } from './plain-model.js'
 /** A row of a TypeORM query, with its columns by their aliases. */
 export type Row = Record<string, unknown>
 
-/** The fast path of a model; undefined if the model isn't plain, or if a subscriber listens to its records. */
+/** Returns the fast path of a model; undefined if the model isn't plain, or if a subscriber listens to its records. */
 export function fastPath(tx: EntityManager, metadata: EntityMetadata): FastPath | undefined {
-  return isHeard(tx, ['afterLoad']) ? undefined : pathOf(metadata)
+  return hasListener(tx, ['afterLoad']) ? undefined : pathOf(metadata)
 }
 
 const pathOf = memoizeByObject((metadata: EntityMetadata) =>
@@ -24,7 +24,7 @@ const pathOf = memoizeByObject((metadata: EntityMetadata) =>
 )
 
 /** A property of a record, the name of its column in rows, and how a value of the database is converted. */
-interface Member {
+interface Property {
   alias: string
   property: string
   read: (value: unknown) => unknown
@@ -38,18 +38,18 @@ const maxQueries = 200
 
 /**
  * Reads and writes the records of a plain model with cached statements, because building a query and hydrating its rows
- * costs more than running it. Its rules are TypeORM's. Each method returns undefined or false if TypeORM has to do the
- * work.
+ * costs more than running it. It follows the rules of TypeORM. Each method returns undefined or false if TypeORM has to
+ * do the work.
  */
 export class FastPath {
   private readonly canWrite: boolean
   private readonly table: string
   private readonly id: string
   private readonly columns: ColumnMetadata[]
-  private readonly members: Member[]
+  private readonly properties: Property[]
   private readonly queries = new BoundedMap<string>(maxQueries)
-  private readonly insertion: string
-  private readonly deletion: string
+  private readonly insertSql: string
+  private readonly deleteSql: string
   /** The column with the version of a row; undefined if the model has none. */
   private readonly version: string | undefined
 
@@ -60,7 +60,7 @@ export class FastPath {
     this.table = parts.map((part) => driver.escape(part)).join('.')
     this.id = driver.escape(metadata.primaryColumns[0]?.databaseName ?? 'id')
     this.columns = metadata.columns
-    this.members = metadata.columns
+    this.properties = metadata.columns
       .filter((column) => !column.isVirtual)
       .map((column) => ({
         alias: DriverUtils.buildAlias(driver, undefined, metadata.name, column.databaseName),
@@ -68,10 +68,10 @@ export class FastPath {
         read: readerOf(column),
       }))
     const names = this.columns.map((column) => driver.escape(column.databaseName)).join(', ')
-    const places = this.columns.map((_, index) => this.place(index)).join(', ')
-    this.insertion = `INSERT INTO ${this.table} (${names}) VALUES (${places})`
+    const placeholders = this.columns.map((_, index) => this.placeholder(index)).join(', ')
+    this.insertSql = `INSERT INTO ${this.table} (${names}) VALUES (${placeholders})`
     this.version = metadata.versionColumn && driver.escape(metadata.versionColumn.databaseName)
-    this.deletion = `DELETE FROM ${this.table} WHERE ${this.condition(0)}`
+    this.deleteSql = `DELETE FROM ${this.table} WHERE ${this.whereRow(0)}`
   }
 
   /** Finds the first record that meets a condition. With `lock`, its row is locked until the transaction ends. */
@@ -83,15 +83,15 @@ export class FastPath {
     return rows.then(([row]) => row && this.toRecord(row))
   }
 
-  /** The query for the first record with values of some columns; undefined if they aren't only columns. */
+  /** Builds the query for the first record with values of some properties; undefined if one isn't a simple column. */
   private queryFor(tx: EntityManager, names: string[]): string | undefined {
     const key = names.join()
-    const known = this.queries.get(key)
-    if (known !== undefined) return known
+    const cached = this.queries.get(key)
+    if (cached !== undefined) return cached
     const { metadata } = this
     const columns = names.map((name) => metadata.findColumnWithPropertyPathStrict(name))
     if (columns.some((column) => !column || column.transformer || column.embeddedMetadata)) return undefined
-    const conditions = names.map((name, index) => `${metadata.name}.${name} = ${this.place(index)}`)
+    const conditions = names.map((name, index) => `${metadata.name}.${name} = ${this.placeholder(index)}`)
     const builder = tx.createQueryBuilder(metadata.target, metadata.name).where(conditions.join(' AND '))
     const sql = `${builder.getQuery()} LIMIT 1`
     this.queries.set(key, sql)
@@ -101,7 +101,7 @@ export class FastPath {
   /** Creates a record from a row, as TypeORM would. Columns that were not selected are not set. */
   toRecord(row: Row): object {
     const record: Row = this.metadata.create(undefined, { fromDeserializer: true })
-    for (const { alias, property, read: readValue } of this.members) {
+    for (const { alias, property, read: readValue } of this.properties) {
       const value = row[alias]
       if (value !== undefined) record[property] = readValue(value)
     }
@@ -111,10 +111,10 @@ export class FastPath {
   /**
    * Inserts a record, or updates those of its columns that differ from the database.
    *
-   * @throws VersionConflict when its row has another version than the record
+   * @throws VersionConflict when the row has another version than the record
    */
   async save(tx: EntityManager, record: Model, isNew: boolean): Promise<boolean> {
-    if (!this.writes(tx, record, SAVING)) return false
+    if (!this.canWriteRecord(tx, record, SAVING)) return false
     if (!isNew) return this.update(tx, record)
     await this.insert(tx, record)
     return true
@@ -123,51 +123,50 @@ export class FastPath {
   /**
    * Deletes a record.
    *
-   * @throws VersionConflict when its row has another version, or does not exist
+   * @throws VersionConflict when the row has another version than the record, or does not exist
    */
   async remove(tx: EntityManager, record: Model): Promise<boolean> {
-    if (!this.writes(tx, record, REMOVING) || record.id === undefined) return false
+    if (!this.canWriteRecord(tx, record, REMOVING) || record.id === undefined) return false
     const version = this.version && versionIn(record)
     if (this.version && version === undefined) return false
-    await writeRow(tx, this.deletion, [record.id], version)
+    await writeRow(tx, this.deleteSql, [record.id], version)
     return true
   }
 
-  private writes(tx: EntityManager, record: Model, events: Events): boolean {
+  private canWriteRecord(tx: EntityManager, record: Model, events: Events): boolean {
     // Without a query runner, the number of changed rows is unknown.
     if (this.version && !tx.queryRunner) return false
-    return this.canWrite && !isHeard(tx, events) && hasOnlyColumns(this.metadata, record)
+    return this.canWrite && !hasListener(tx, events) && hasOnlyColumns(this.metadata, record)
   }
 
   private async insert(tx: EntityManager, record: Model): Promise<void> {
-    const stamped = stampsOf(record).setGeneratedColumns()
-    if (stamped) await stamped
-    // NULL for columns without a value.
+    const promise = protectedMethodsOf(record).setGeneratedColumns()
+    if (promise) await promise
     const values = this.columns.map((column) =>
-      column.isVersion ? 1 : (this.stored(column, valueOf(record, column)) ?? null),
+      column.isVersion ? 1 : (this.toStored(column, valueOf(record, column)) ?? null),
     )
-    await write(tx, this.insertion, values)
+    await write(tx, this.insertSql, values)
     this.fillWithNull(record)
     this.setVersion(record, 1)
   }
 
   /** Returns false if the database does not have the record. */
   private async update(tx: EntityManager, record: Model): Promise<boolean> {
-    const found = await this.find(tx, { id: record.id })
-    if (this.version && hasOtherVersion(record, found)) throw new VersionConflict()
-    const version = this.version && versionIn(found)
-    if (!found || (this.version && version === undefined)) return false
-    if (this.changesOf(record, found).length === 0) return true
+    const current = await this.find(tx, { id: record.id })
+    if (this.version && hasOtherVersion(record, current)) throw new VersionConflict()
+    const version = this.version && versionIn(current)
+    if (!current || (this.version && version === undefined)) return false
+    if (this.findChanges(record, current).length === 0) return true
 
-    const stamped = stampsOf(record).stampUpdate()
-    if (stamped) await stamped
-    const changes = this.changesOf(record, found)
+    const promise = protectedMethodsOf(record).stampUpdate()
+    if (promise) await promise
+    const changes = this.findChanges(record, current)
     const { driver } = this.metadata.dataSource
     const assignments = changes.map(
-      ([{ databaseName }], index) => `${driver.escape(databaseName)} = ${this.place(index)}`,
+      ([{ databaseName }], index) => `${driver.escape(databaseName)} = ${this.placeholder(index)}`,
     )
     if (this.version) assignments.push(`${this.version} = ${this.version} + 1`)
-    const sql = `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE ${this.condition(changes.length)}`
+    const sql = `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE ${this.whereRow(changes.length)}`
     const values = [...changes.map(([, value]) => value), record.id]
     await writeRow(tx, sql, values, version)
     this.setVersion(record, Number(version) + 1)
@@ -175,10 +174,10 @@ export class FastPath {
     return true
   }
 
-  /** The condition on the row of a record: its id, and its version if there is one. */
-  private condition(index: number): string {
-    const condition = `${this.id} = ${this.place(index)}`
-    return this.version ? `${condition} AND ${this.version} = ${this.place(index + 1)}` : condition
+  /** Writes the condition on the row of a record: on its id, and on its version if the model has versions. */
+  private whereRow(index: number): string {
+    const condition = `${this.id} = ${this.placeholder(index)}`
+    return this.version ? `${condition} AND ${this.version} = ${this.placeholder(index + 1)}` : condition
   }
 
   private setVersion(record: object, version: number): void {
@@ -186,17 +185,18 @@ export class FastPath {
     if (versionColumn) Reflect.set(record, versionColumn.propertyName, version)
   }
 
-  /** The columns whose values differ from the database, with the values to store. Undefined properties are not written. */
-  private changesOf(record: object, found: object): Change[] {
+  /** Finds the columns whose values differ from the database, with the values to store. Ignores undefined properties. */
+  private findChanges(record: object, current: object): Change[] {
     const changes: Change[] = []
     for (const column of this.columns) {
       const value = valueOf(record, column)
-      const stored = valueOf(found, column)
-      if (value === undefined || value === stored) continue
-      const prepared = this.stored(column, value)
-      // Values that are read as text are stored as the same text, even if they would be rejected now.
-      const kept = typeof stored === 'string' ? stored : this.stored(column, stored)
-      if (!isSame(prepared, kept)) changes.push([column, prepared])
+      const currentValue = valueOf(current, column)
+      if (value === undefined || value === currentValue) continue
+      const stored = this.toStored(column, value)
+      // A value that is read as text is stored as the same text, even if a new value like this would be rejected.
+      const currentStored =
+        typeof currentValue === 'string' ? currentValue : this.toStored(column, currentValue)
+      if (!isSame(stored, currentStored)) changes.push([column, stored])
     }
     return changes
   }
@@ -207,11 +207,11 @@ export class FastPath {
         Reflect.set(record, column.propertyName, null)
   }
 
-  private stored(column: ColumnMetadata, value: unknown): unknown {
+  private toStored(column: ColumnMetadata, value: unknown): unknown {
     return this.metadata.dataSource.driver.preparePersistentValue(value, column)
   }
 
-  private place(index: number): string {
+  private placeholder(index: number): string {
     return this.metadata.dataSource.driver.createParameter('', index)
   }
 }
@@ -224,15 +224,15 @@ function isSimple(where: object): boolean {
   return true
 }
 
-function readerOf(column: ColumnMetadata): Member['read'] {
+function readerOf(column: ColumnMetadata): Property['read'] {
   const { driver } = column.entityMetadata.dataSource
   const hydrate = (value: unknown): unknown => driver.prepareHydratedValue(value, column)
   return (column.transformer ? undefined : engineOf(driver).readerOf?.(column, hydrate)) ?? hydrate
 }
 
 /** Whether two values are stored as the same value. Drivers receive datetimes as text or as dates. */
-function isSame(one: unknown, other: unknown): boolean {
-  return one === other || (one instanceof Date && other instanceof Date && +one === +other)
+function isSame(left: unknown, right: unknown): boolean {
+  return left === right || (left instanceof Date && right instanceof Date && +left === +right)
 }
 
 type Events = readonly (keyof EntitySubscriberInterface)[]
@@ -241,23 +241,23 @@ const SAVING: Events = ['beforeInsert', 'afterInsert', 'beforeUpdate', 'afterUpd
 const REMOVING: Events = ['beforeRemove', 'afterRemove']
 
 /** Whether a subscriber of the application listens to one of these events, for any model. */
-function isHeard({ dataSource: { subscribers } }: EntityManager, events: Events): boolean {
+function hasListener({ dataSource: { subscribers } }: EntityManager, events: Events): boolean {
   // The first subscriber is the framework's own.
   if (subscribers.length <= 1) return false
   return subscribers.slice(1).some((subscriber) => events.some((event) => subscriber[event] !== undefined))
 }
 
-/** Whether a record was read with another version. The values of that version do not show what the handler has changed. */
-function hasOtherVersion(record: object, found: object | undefined): boolean {
-  const read = versionIn(record)
-  return !found || (read !== undefined && read !== versionIn(found))
+/** Whether the current row of a record is missing, or has another version than the record. */
+function hasOtherVersion(record: object, current: object | undefined): boolean {
+  const version = versionIn(record)
+  return !current || (version !== undefined && version !== versionIn(current))
 }
 
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {
   return Reflect.get(record, propertyName)
 }
 
-/** Runs a statement. The request's query runner tracks it, so the manager need not. */
+/** Runs a statement, on the request's query runner if it has one. */
 export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
 }
@@ -269,7 +269,7 @@ async function writeRow(tx: EntityManager, sql: string, values: unknown[], versi
   if (!(result instanceof QueryResult && result.affected === 1)) throw new VersionConflict()
 }
 
-/** Runs a query that only reads records, and locks nothing. The transaction of a request may run it before it begins. */
+/** Runs a query that only reads records, and locks nothing. The transaction of a request may run such a query before it begins. */
 export function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
 }
@@ -285,7 +285,7 @@ function write(tx: EntityManager, sql: string, values: unknown[]): Promise<unkno
   return engineOf(tx.dataSource).failureAborts ? inSavepoint(tx, execute) : execute(tx)
 }
 
-/** The protected methods of `Model` that set ids and timestamps. A model may override them by asynchronous ones. */
-function stampsOf(record: Model) {
+/** The protected methods of `Model` that set ids and timestamps. A model may override them with asynchronous methods. */
+function protectedMethodsOf(record: Model) {
   return record as unknown as { setGeneratedColumns(): unknown; stampUpdate(): unknown }
 }

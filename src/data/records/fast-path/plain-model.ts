@@ -63,14 +63,14 @@ function isPlainColumn(column: ColumnMetadata): boolean {
     !column.isUpdate ||
     column.asExpression !== undefined ||
     column.transformer !== undefined
-  // Only the timestamps of Model are set here. The database sets others.
+  // The fast path only sets the timestamps of Model. The database sets other defaults.
   const isSetElsewhere = column.default !== undefined || column.isCreateDate || column.isUpdateDate
   const kind = kindOf(column.type)
   if (column.isVersion) return !isSpecial && kind === 'int'
   return !isSpecial && (isTimestamp || !isSetElsewhere) && kind !== undefined && !INCOMPARABLE.includes(kind)
 }
 
-/** The kinds whose values cannot be compared with the stored ones. */
+/** The kinds whose values cannot be compared with the stored values. */
 const INCOMPARABLE: readonly AttributeKind[] = ['json', 'enum']
 
 /** Whether a listener is one of those of `Model`, which the fast path calls itself. */
