@@ -7,7 +7,7 @@ import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import { SMTPServer } from 'smtp-server'
 import { absoluteUrl, mailer, mailInbox, mails, sendMail, type MailerOptions } from '../../src/mail/index.js'
-import { textOf } from '../../src/mail/text.js'
+import { toText } from '../../src/mail/text.js'
 import {
   App,
   Database,
@@ -335,7 +335,7 @@ describe('The text of a mail', () => {
     const html =
       '<head><style>p{}</style></head><h1>Hi&nbsp;Ada</h1>\n<p>One\ntwo<br>three &lt;4&gt; &#39;5&#x27;</p>'
     expect(
-      textOf(
+      toText(
         `${html}<ul><li>a</li><li>b</li></ul><a class="x" href="https://a.example">https://a.example</a>`,
       ),
     ).to.equal("Hi Ada\n\nOne two\nthree <4> '5'\n\n- a\n- b\n\nhttps://a.example")
@@ -345,7 +345,7 @@ describe('The text of a mail', () => {
     const rows = '<tr><th>Item</th><td>2</td></tr><tr><th>Sum</th><td>5</td></tr>'
     const shop = '<p><a href="https://a.example"><img src="a.png" alt="Shop"></a></p>'
     const empty = '<p><a href="https://b.example"></a></p>'
-    expect(textOf(`<table>${rows}</table>${shop}${empty}`)).to.equal(
+    expect(toText(`<table>${rows}</table>${shop}${empty}`)).to.equal(
       'Item 2\nSum 5\n\nShop: https://a.example\n\nhttps://b.example',
     )
   })

@@ -72,6 +72,6 @@ describe('RouteIndex', () => {
     for (let order = 0; order < 1000; order++) {
       index.add(new PathPattern(`/api/things${order}/{id}`), { order })
     }
-    expect(index.candidates('/api/things999/1')).to.deep.equal([{ order: 999 }])
+    expect(index.findCandidates('/api/things999/1')).to.deep.equal([{ order: 999 }])
   })
 })

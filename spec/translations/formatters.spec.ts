@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { dayFormat, memoizedByLocale } from '../../src/translations/formatters.js'
+import { dayFormat, memoizeByLocale } from '../../src/translations/formatters.js'
 
 describe('memoizedByLocale(make)', () => {
   it('creates a formatter once', () => {
@@ -12,7 +12,7 @@ describe('memoizedByLocale(make)', () => {
 
   it('keeps at most a hundred', () => {
     let made = 0
-    const count = memoizedByLocale(() => ++made)
+    const count = memoizeByLocale(() => ++made)
     const first = count('de-x-0')
     for (let index = 1; index < 100; index++) count(`de-x-${index}`)
     expect(count('de-x-0')).to.equal(first)

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { interpolate, withChoices } from '../../src/translations/interpolation.js'
+import { interpolate, joinChoices } from '../../src/translations/interpolation.js'
 
 describe('interpolate(text, values, locale)', () => {
   const rows: [text: string, values: Record<string, unknown>, locale: string, result: string][] = [
@@ -30,10 +30,10 @@ describe('interpolate(text, values, locale)', () => {
 describe('withChoices(values, locale)', () => {
   it('joins lists with "or" in the language', () => {
     const values = { values: ['draft', 'public', 'gone'], attribute: 'State' }
-    expect(withChoices(values, 'en-US')).to.deep.equal({
+    expect(joinChoices(values, 'en-US')).to.deep.equal({
       values: 'draft, public, or gone',
       attribute: 'State',
     })
-    expect(withChoices(values, 'es')).to.deep.equal({ values: 'draft, public o gone', attribute: 'State' })
+    expect(joinChoices(values, 'es')).to.deep.equal({ values: 'draft, public o gone', attribute: 'State' })
   })
 })

@@ -34,7 +34,7 @@ import type { PathArguments, PathName } from '../routing/path-types.js'
 import type { Match } from '../routing/route-table.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import { Declarations, Scope } from '../routing/scope.js'
-import { misspelledHandlers, shadowedRoutes } from '../routing/warnings.js'
+import { findMisspelledHandlers, findShadowedRoutes } from '../routing/warnings.js'
 import { currentPort, httpAddress } from '../server/port.js'
 import { Lifecycle, type Primary } from '../server/lifecycle.js'
 import { sessionSecrets } from '../sessions/secrets.js'
@@ -182,7 +182,7 @@ export class App extends Scope {
     const { table, items } = this.declarations
     // Only the first worker logs the warnings, which are the same for all workers.
     const logger = (workerNumber() ?? 1) > 1 ? this.logger.child({}, { level: 'error' }) : this.logger
-    const warnings = [...shadowedRoutes(table), ...misspelledHandlers(items.keys())]
+    const warnings = [...findShadowedRoutes(table), ...findMisspelledHandlers(items.keys())]
     for (const warning of warnings) logger.warn(warning)
     checkOptions(table.routes)
     // Not awaited: it may have many files to delete, and it never fails.

@@ -15,23 +15,23 @@ interface Registration {
   options: { lifecycle: Lifecycle }
 }
 
-/** tsyringe has no public API for reading registrations, so its registry is read. */
+/** The private registry of tsyringe, which has no public API for reading registrations. */
 interface Internals {
   parent?: DependencyContainer
   _registry?: { _registryMap?: Map<unknown, Registration[]> }
 }
 
-/** The container that another one searches next. */
+/** Returns the container that a container searches next. */
 function parentOf(container: DependencyContainer): DependencyContainer | undefined {
   return (container as Internals).parent
 }
 
-/** The registrations of a container itself, by token. They can be changed. */
+/** Returns the registrations of a container itself, by token. Changes of the map change the container. */
 export function registrationsOf(container: DependencyContainer): Map<unknown, Registration[]> {
   return (container as Internals)._registry?._registryMap ?? new Map()
 }
 
-/** The registration that a container resolves a token by. */
+/** Returns the registration by which a container resolves a token. */
 function registrationOf(container: DependencyContainer, token: unknown): Registration | undefined {
   const parent = parentOf(container)
   return registrationsOf(container).get(token)?.at(-1) ?? (parent && registrationOf(parent, token))
@@ -43,11 +43,11 @@ export function inheritRegistrations(
   isWanted: (token: unknown) => boolean,
 ): void {
   const own = registrationsOf(container)
-  const withoutInstance = ({ provider, options }: Registration): Registration => ({ provider, options })
+  const copy = ({ provider, options }: Registration): Registration => ({ provider, options })
   for (let from = parentOf(container); from; from = parentOf(from))
     for (const [token, registrations] of registrationsOf(from))
       if (!own.get(token)?.length && registrations.length > 0 && isWanted(token))
-        own.set(token, registrations.map(withoutInstance))
+        own.set(token, registrations.map(copy))
 }
 
 /** Whether a token is registered with a lifecycle: as a singleton, or as scoped. */
@@ -67,7 +67,7 @@ export function constructorParameters(target: object): unknown[] {
   return Reflect.getMetadata('design:paramtypes', target) ?? []
 }
 
-/** The direct dependencies of a token. Those of a factory are unknown. */
+/** Returns the direct dependencies of a token. The dependencies of a factory are unknown. */
 function dependenciesOf(container: DependencyContainer, token: unknown): Dependency[] {
   const useToken = registrationOf(container, token)?.provider.useToken
   if (useToken !== undefined) return [{ token: useToken, isOptional: false }]
@@ -75,19 +75,19 @@ function dependenciesOf(container: DependencyContainer, token: unknown): Depende
   if (!target) return []
   // The tokens of parameters with tsyringe's `@inject`, by position.
   const injected: Record<number, unknown> = Reflect.getMetadata('injectionTokens', target) ?? {}
-  return constructorParameters(target).map((type, position) => dependency(injected[position] ?? type))
+  return constructorParameters(target).map((type, position) => toDependency(injected[position] ?? type))
 }
 
 /** `@inject('token')` is stored as a description of the token. A plain type is its own token. */
-function dependency(parameter: unknown): Dependency {
+function toDependency(parameter: unknown): Dependency {
   return typeof parameter === 'object' && parameter !== null && 'token' in parameter
     ? { token: parameter.token, isOptional: 'isOptional' in parameter && parameter.isOptional === true }
     : { token: parameter, isOptional: false }
 }
 
 /**
- * The chains of dependencies that begin with a token, each after the one that it extends. A token that several others
- * share ends one chain for each singleton above it, not one for each path.
+ * Yields the chains of dependencies that begin with a token, each after the chain that it extends. If several tokens depend on
+ * the same token, it ends one chain for each singleton above it, not one for each path.
  */
 function* dependencyChains(
   container: DependencyContainer,
@@ -96,9 +96,9 @@ function* dependencyChains(
   visited = new Map<unknown, Set<unknown>>(),
 ): Generator<readonly unknown[]> {
   const singleton = lastSingleton(container, path)
-  const below = visited.get(singleton) ?? new Set()
-  if (below.has(token)) return
-  visited.set(singleton, below.add(token))
+  const visitedTokens = visited.get(singleton) ?? new Set()
+  if (visitedTokens.has(token)) return
+  visited.set(singleton, visitedTokens.add(token))
   const chain = [...path, token]
   yield chain
   for (const next of dependenciesOf(container, token))
@@ -144,12 +144,12 @@ function rejectUndecorated(target: Function | undefined): void {
 }
 
 /** The types that the compiler emits for parameters that are not classes, such as an interface or a string. */
-const notInjectable: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
+const NOT_INJECTABLE: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
 
 function rejectUnknown(container: DependencyContainer, owner: unknown): void {
   for (const [index, { token, isOptional }] of dependenciesOf(container, owner).entries()) {
     const parameter = `Parameter ${index + 1} of the constructor of ${describe(owner)}`
-    if (notInjectable.includes(token)) {
+    if (NOT_INJECTABLE.includes(token)) {
       throw new DeclarationError(
         `${parameter} isn't a class, so its dependency is unknown. Use a class, or @inject with a token.`,
       )
@@ -164,7 +164,7 @@ function rejectUnknown(container: DependencyContainer, owner: unknown): void {
   }
 }
 
-/** A singleton outlives a request, so it must not reach an object that is created for each request. */
+/** @throws DeclarationError when a singleton depends on an object that is created for each request, because it outlives them */
 function rejectCaptured(container: DependencyContainer, chain: readonly unknown[]): void {
   const token = chain.at(-1)
   const singleton = lastSingleton(container, chain)
@@ -176,7 +176,7 @@ function rejectCaptured(container: DependencyContainer, chain: readonly unknown[
   )
 }
 
-/** A token in a message. */
+/** Returns the name of a token for messages. */
 export function describe(token: unknown): string {
   return typeof token === 'function' ? token.name : String(token)
 }

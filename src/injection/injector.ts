@@ -35,14 +35,14 @@ type Constructor<T> = new (...dependencies: any[]) => T
 /** Creates the resources and middleware classes of an application, with their dependencies. */
 export class Injector {
   /** The parent of the containers of requests: the application's container, unless a test replaces dependencies. */
-  private current: DependencyContainer
+  private parent: DependencyContainer
   private readonly containers = new PerRequest<DependencyContainer>()
   private readonly middleware = new Map<MiddlewareConstructor, Middleware>()
   /** Every token that a class depends on, and the classes themselves. */
   private readonly tokens = new Set<unknown>()
 
   constructor(private readonly container: DependencyContainer = globalContainer) {
-    this.current = container
+    this.parent = container
   }
 
   /**
@@ -66,11 +66,11 @@ export class Injector {
     const singletons = singletonsOf(this.container, target)
     const isPlain = constructorParameters(target).length === 0 && !this.container.isRegistered(target, true)
     return (ctx, work) => {
-      const isReplaced = this.current !== this.container
+      const isReplaced = this.parent !== this.container
       if (isPlain && !isReplaced) return work(new target())
       // A container disposes of the instances it constructs, so the container of a request must not construct a singleton.
-      for (const token of isReplaced ? singletonsOf(this.current, target) : singletons)
-        this.current.resolve(token)
+      for (const token of isReplaced ? singletonsOf(this.parent, target) : singletons)
+        this.parent.resolve(token)
       return this.withContainer(ctx, (container) => work(container.resolve(target)))
     }
   }
@@ -82,8 +82,8 @@ export class Injector {
    */
   toFunction(middleware: AnyMiddleware): Middleware {
     if (!isMiddlewareClass(middleware)) return middleware
-    const known = this.middleware.get(middleware)
-    if (known) return known
+    const existing = this.middleware.get(middleware)
+    if (existing) return existing
     const withInstance = this.factory(middleware)
     const handle: Middleware = (ctx, next) => withInstance(ctx, (instance) => instance.handle(ctx, next))
     Object.defineProperty(handle, 'name', { value: middleware.name })
@@ -110,12 +110,12 @@ export class Injector {
         `${describe(token)} cannot be replaced, because no resource or middleware class of the application injects it.`,
       )
     }
-    const previous = this.current
-    const replaced = withReplacements(previous, replacements)
-    this.current = replaced
+    const previous = this.parent
+    const container = createTestContainer(previous, replacements)
+    this.parent = container
     return async () => {
-      this.current = previous
-      await replaced.dispose()
+      this.parent = previous
+      await container.dispose()
     }
   }
 
@@ -123,7 +123,7 @@ export class Injector {
   private async withContainer(ctx: Context, work: (container: DependencyContainer) => unknown) {
     const existing = this.containers.get(ctx)
     if (existing) return work(existing)
-    const container = this.current.createChildContainer()
+    const container = this.parent.createChildContainer()
     this.containers.set(ctx, container)
     try {
       return await work(container)
@@ -139,26 +139,26 @@ function singletonsOf(container: DependencyContainer, target: Function): Injecti
   return tokens.filter((token) => hasLifecycle(container, token, Lifecycle.Singleton))
 }
 
-/** tsyringe knows the dependencies of decorated classes only. A subclass without a decorator inherits those of its base. */
+/** Decorates a class for tsyringe, which ignores the dependencies that a subclass without a decorator inherits. */
 function describeToTsyringe(target: Function | undefined): void {
   if (target && constructorParameters(target).length > 0) injectable()(target as Constructor<unknown>)
 }
 
 /**
- * Creates a child container in which values replace dependencies. It creates its own instance of each singleton that
- * depends on one of them, directly or indirectly, because the parent's instance holds the original dependency.
+ * Creates a child container in which values replace dependencies. The child has its own instance of each singleton that depends
+ * on a replaced token, directly or indirectly, because the parent's instance holds the original dependency.
  */
-function withReplacements(
+function createTestContainer(
   parent: DependencyContainer,
   replacements: readonly Replacement[],
 ): DependencyContainer {
   const container = parent.createChildContainer()
-  const replaced = new Set<unknown>(replacements.map(([token]) => token))
+  const tokens = new Set<unknown>(replacements.map(([token]) => token))
   inheritRegistrations(
     container,
     (token) =>
       hasLifecycle(parent, token, Lifecycle.Singleton) &&
-      [...dependencyTokens(parent, token)].some((one) => replaced.has(one)),
+      [...dependencyTokens(parent, token)].some((dependency) => tokens.has(dependency)),
   )
   const options = { lifecycle: Lifecycle.Transient }
   // `container.register` would add the value to an inherited registration instead of replacing it.

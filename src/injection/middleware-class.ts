@@ -19,11 +19,11 @@ import { DeclarationError } from '../errors.js'
  * app.use(Audit)
  */
 export interface MiddlewareClass {
-  /** Runs before and after the handler, which it calls by `next`. */
+  /** Runs around the handler, which `next` calls. */
   handle(ctx: Context, next: Next): unknown
 }
 
-/** The hooks that a middleware class declares as static members. */
+/** The hooks that a middleware class declares as static properties. */
 export const hookNames = [
   'beforeBody',
   'guardsFiles',

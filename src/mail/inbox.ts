@@ -1,6 +1,6 @@
 import { type Context, HttpError, type Scope } from '../index.js'
 
-/** A mail as it is sent. */
+/** A mail as the server receives it. */
 export interface MailMessage {
   /** Its number in this process, from 1. */
   number: number
@@ -16,7 +16,7 @@ export interface MailMessage {
   date: Date
 }
 
-/** The number of messages that are kept. */
+/** The maximum number of stored messages. */
 const maxMessages = 100
 
 /** The newest messages of this process, in specs and in development. */
@@ -48,12 +48,12 @@ export class Inbox {
 /** The newest 100 messages that the application has sent, in specs and in development. It is empty in other environments. */
 export const mails = new Inbox()
 
-/** The content of a mail runs no scripts and loads nothing. Its links open in the window. */
-const policy =
+/** The content security policy of a mail, which runs no scripts and loads nothing. Its links open in the window. */
+const contentPolicy =
   "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 /**
- * Shows the newest mails of this process at `/kit/mails`, in development only. In other environments it declares nothing.
+ * Shows the newest mails of this process at `/kit/mails`, in development only. In other environments, it does nothing.
  *
  * @example mailInbox(app)
  */
@@ -69,17 +69,17 @@ function list(ctx: Context): void {
 }
 
 function show(ctx: Context): void {
-  ctx.render('mails_message', { message: messageOf(ctx) })
+  ctx.render('mails_message', { message: findMessage(ctx) })
 }
 
 function content(ctx: Context): void {
-  ctx.set('Content-Security-Policy', policy)
+  ctx.set('Content-Security-Policy', contentPolicy)
   ctx.type = 'html'
-  ctx.body = `<base target="_top">${messageOf(ctx).html}`
+  ctx.body = `<base target="_top">${findMessage(ctx).html}`
 }
 
 /** @throws HttpError (404) */
-function messageOf(ctx: Context): MailMessage {
+function findMessage(ctx: Context): MailMessage {
   const message = mails.all.find(({ number }) => String(number) === ctx.params['number'])
   if (!message) throw new HttpError(404, 'The mail does not exist, or the server was restarted since.')
   return message

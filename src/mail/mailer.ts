@@ -11,7 +11,7 @@ import {
 } from '../extension.js'
 import { type Context, DeclarationError, type JobContext, type Middleware, type Queue } from '../index.js'
 import { mails, type MailMessage } from './inbox.js'
-import { textOf, unescaped } from './text.js'
+import { toText, unescapeEntities } from './text.js'
 
 /** The options of `mailer()`. */
 export interface MailerOptions {
@@ -37,11 +37,11 @@ export interface Mail {
   name: string
   /** The variables of the template, and the values in the subject. */
   locals?: Record<string, unknown>
-  /** The language (that of the request). */
+  /** The language: by default, that of the request. */
   locale?: string
   /**
-   * False sends the mail after the commit, and not by the queue of `mailer({ jobs })`: for a mail that only known addresses get,
-   * whose row could be measured, and for one with the token of a link.
+   * Whether the queue of `mailer({ jobs })` sends the mail (yes). Without the queue, the mail is sent after the commit. Use false
+   * if only existing accounts get the mail, because adding its job takes measurable time, or if its link contains a token.
    */
   queued?: boolean
 }
@@ -60,10 +60,10 @@ type StoredMail = Omit<MailMessage, 'number' | 'date'>
 interface Delivery {
   /** Prepares a mail, and returns the function that sends it. */
   prepare(ctx: Context, mail: Mail): () => void
-  /** Makes a mail a job of the transaction. Without it, there is no queue. */
+  /** Adds the job of a mail to the transaction; undefined if there is no queue. */
   enqueue?: ((ctx: Context, mail: Mail) => void) | undefined
-  /** Sends the mails of a request without a transaction, after its handler. */
-  waiting: (() => void)[]
+  /** The functions that send the mails of a request without a transaction, after its handler. */
+  senders: (() => void)[]
 }
 
 const deliveries = new PerRequest<Delivery>()
@@ -80,29 +80,29 @@ export function mailer(options: MailerOptions = {}): Middleware {
   const from = options.from ?? process.env['MAIL_FROM'] ?? 'no-reply@localhost'
   const pending = new Set<Promise<void>>()
   let transport: Transporter | undefined
-  let keeps = true
+  let usesInbox = true
 
   const { jobs } = options
   jobs?.declare(jobName, (args) => send(args as StoredMail))
 
   async function mailer(ctx: Context, next: Next): Promise<void> {
-    const delivery: Delivery = { prepare, enqueue: jobs && enqueue, waiting: [] }
+    const delivery: Delivery = { prepare, enqueue: jobs && enqueue, senders: [] }
     deliveries.set(ctx, delivery)
     await next()
-    if (ctx.status < 400) for (const send of delivery.waiting) send()
+    if (ctx.status < 400) for (const send of delivery.senders) send()
   }
 
   /**
-   * A mail is rendered and sent after the response, whose time would otherwise tell that there is a mail, for example because
-   * an address has an account. Outside of production it is rendered at once, so that an error in its template is seen.
+   * Prepares rendering and sending a mail after the response, whose time would otherwise reveal that there is a mail, for example
+   * because an address has an account. Outside of production, it renders at once, so that errors in the template are seen.
    */
   function prepare(ctx: Context, mail: Mail): () => void {
-    const translated = { ...mail, locale: mail.locale ?? ctx.locale }
-    const rendered = keeps ? write(ctx, translated, from) : undefined
+    const localMail = { ...mail, locale: mail.locale ?? ctx.locale }
+    const message = usesInbox ? write(ctx, localMail, from) : undefined
     return () => {
-      if (rendered) mails.add(rendered)
+      if (message) mails.add(message)
       if (!transport) return
-      const work = deliver(ctx, mail.name, () => rendered ?? write(ctx, translated, from), transport).then(
+      const work = deliver(ctx, mail.name, () => message ?? write(ctx, localMail, from), transport).then(
         () => ctx.log.info({ mail: mail.name }, `the mail ${mail.name} was sent`),
         (err: unknown) => ctx.log.error({ err, mail: mail.name }, `the mail ${mail.name} was not sent`),
       )
@@ -116,9 +116,9 @@ export function mailer(options: MailerOptions = {}): Middleware {
     beforeCommit(ctx, () => jobs?.push(ctx, jobName, write(ctx, mail, from)))
   }
 
-  /** Sends a mail of the queue. A mail server that rejects it for good would reject it again. */
+  /** Sends a mail of the queue. If the mail server rejects the mail for good, the job is not repeated. */
   async function send(mail: StoredMail): Promise<void> {
-    if (keeps) mails.add({ ...mail, date: new Date() })
+    if (usesInbox) mails.add({ ...mail, date: new Date() })
     if (!transport) return
     try {
       await transmit(mail, transport)
@@ -130,14 +130,14 @@ export function mailer(options: MailerOptions = {}): Middleware {
 
   return Object.assign(mailer, {
     aroundJob: (job: JobContext, run: () => Promise<void>) => {
-      deliveries.set(job, { prepare, enqueue: jobs && enqueue, waiting: [] })
+      deliveries.set(job, { prepare, enqueue: jobs && enqueue, senders: [] })
       return run()
     },
     start: async (_logger: Logger, env: string) => {
       // A malformed `BASE_URL` is reported at the start.
       absoluteUrl('')
       if (env === 'production') requireSettings(url)
-      keeps = env !== 'production'
+      usesInbox = env !== 'production'
       // Specs never send mails, unless they pass the server's url.
       const server = env === 'test' ? options.url : url
       // nodemailer is only loaded by applications that send mails.
@@ -153,13 +153,13 @@ export function mailer(options: MailerOptions = {}): Middleware {
 
 /**
  * Sends a mail after the commit of the request's transaction and after the response. A request that is rolled back sends
- * nothing. A failure of the mail server is logged, and in production that of a template, which is rendered after the response.
+ * nothing. A failure of the mail server is logged; in production, which renders later, an error of the template, too.
  *
  * @example sendMail(ctx, { to: user.email, name: 'welcome', locals: { url: absoluteUrl('/') } })
  * @throws DeclarationError when `to` isn't one address, or without `mailer()`
  */
 export function sendMail(to: Context | JobContext, mail: Mail): void {
-  // A job has the members of a context that mails use.
+  // A job has the methods of a context that mails use.
   const ctx = to as Context
   const delivery = deliveries.get(ctx)
   if (!delivery) throw new DeclarationError('sendMail() needs app.use(mailer()) above the route.')
@@ -171,21 +171,21 @@ export function sendMail(to: Context | JobContext, mail: Mail): void {
   if (delivery.enqueue && mail.queued !== false) return delivery.enqueue(ctx, mail)
   const send = delivery.prepare(ctx, mail)
   if (hasTransaction(ctx)) ctx.afterCommit(send)
-  else delivery.waiting.push(send)
+  else delivery.senders.push(send)
 }
 
-/** Sends a mail after the response of its request. A job has none. */
+/** Sends a mail after the response of its request. A job has no response. */
 async function deliver(
   { res }: { res?: Context['res'] },
   name: string,
   write: () => Omit<MailMessage, 'number'>,
   transport: Transporter,
 ): Promise<void> {
-  if (res && !res.closed) await new Promise((closed) => res.once('close', closed))
+  if (res && !res.closed) await new Promise((resolve) => res.once('close', resolve))
   await transmit({ name }, transport, write)
 }
 
-/** Sends a mail now, and publishes how long that took. */
+/** Sends a mail now, and publishes the duration. */
 async function transmit(
   mail: { name: string } & Partial<StoredMail>,
   transport: Transporter,
@@ -202,7 +202,7 @@ async function transmit(
   }
 }
 
-/** Renders a mail in its language. The request keeps its own. */
+/** Renders a mail in its language, without a change of the language of the request. */
 function write(ctx: Context, mail: Mail, from: string): Omit<MailMessage, 'number'> {
   const { to, name, locals = {}, locale = ctx.locale } = mail
   const view: Context = Object.assign(Object.create(ctx), { locale })
@@ -210,7 +210,7 @@ function write(ctx: Context, mail: Mail, from: string): Omit<MailMessage, 'numbe
   const values = { ...locals, subject }
   const html = view.renderToString(`mails/${name}`, values)
   const plain = `mails/${name}.text`
-  const text = view.hasTemplate(plain) ? unescaped(view.renderToString(plain, values)) : textOf(html)
+  const text = view.hasTemplate(plain) ? unescapeEntities(view.renderToString(plain, values)) : toText(html)
   return { name, to, from, subject, html, text, locale: view.locale, date: new Date() }
 }
 

@@ -2,8 +2,8 @@ const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"'
 
 const entity = /&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi
 
-/** The plain text of a mail: its paragraphs, the cells of its tables, and the address of each link after its text. */
-export function textOf(html: string): string {
+/** Converts the HTML of a mail to plain text: paragraphs, the cells of tables, and the address of each link after its text. */
+export function toText(html: string): string {
   return html
     .replaceAll(/<(head|style|script)\b.*?<\/\1>/gis, '')
     .replaceAll(/<img\b[^>]*\balt="([^"]*)"[^>]*>/gi, '$1')
@@ -16,18 +16,18 @@ export function textOf(html: string): string {
     .replaceAll(/<\/(p|h[1-6]|div|ul|ol|table|blockquote)>/gi, '\n\n')
     .replaceAll(/<li\b[^>]*>/gi, '\n- ')
     .replaceAll(/<[^>]*>/g, '')
-    .replaceAll(entity, character)
+    .replaceAll(entity, decodeEntity)
     .replaceAll(/ *\n */g, '\n')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim()
 }
 
-/** Text that a template of plain text has rendered, which pug has escaped like HTML. */
-export function unescaped(text: string): string {
-  return text.replaceAll(entity, character).trim()
+/** Decodes the text of a plain text template, which pug has escaped like HTML. */
+export function unescapeEntities(text: string): string {
+  return text.replaceAll(entity, decodeEntity).trim()
 }
 
-function character(entity: string, decimal?: string, hex?: string, name = ''): string {
+function decodeEntity(entity: string, decimal?: string, hex?: string, name = ''): string {
   const code = decimal ? Number(decimal) : Number.parseInt(hex ?? '', 16)
   if (Number.isInteger(code) && code <= 0x10ffff) return String.fromCodePoint(code)
   return entities[name.toLowerCase()] ?? entity

@@ -41,7 +41,7 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
 
   function translations(ctx: Context, next: Next): unknown {
     const reloads = options.reload ?? environmentOf(ctx) === 'development'
-    const catalog = reloads ? source.reloaded() : source.latest
+    const catalog = reloads ? source.reload() : source.latest
     if (ctx.catalog !== catalog) localize(ctx, catalog)
     return next()
   }

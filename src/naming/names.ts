@@ -25,7 +25,7 @@ export interface PathNames {
 }
 
 /**
- * `/admin/planes` -> `{ plural: 'planes', singular: 'plane', param: 'plane_id' }`
+ * Derives the names of a resource: `/admin/planes` -> `{ plural: 'planes', singular: 'plane', param: 'plane_id' }`
  *
  * @param isSingular whether it is a singular resource, whose name has no other form: `/settings`
  */
@@ -46,16 +46,16 @@ export function collectionId(singular: string, plural: string): string {
  */
 export const collectionIds = memoize((path): readonly string[] => {
   const { plural, singular } = resourceNames(path)
-  return inNamespaces(path, collectionId(singular, plural))
+  return addNamespaces(path, collectionId(singular, plural))
 }, 1000)
 
 /** The ids that the name of a singular resource may have: `/admin/profile` -> `admin.profile`, `profile`. */
 export const singularIds = memoize(
-  (path): readonly string[] => inNamespaces(path, resourceNames(path, true).singular),
+  (path): readonly string[] => addNamespaces(path, resourceNames(path, true).singular),
   1000,
 )
 
-function inNamespaces(path: string, id: string): string[] {
+function addNamespaces(path: string, id: string): string[] {
   const segments = path.split('/').filter(Boolean)
   const isItem = (index: number) =>
     isParameter(segments[index] ?? '') || isParameter(segments[index + 1] ?? '')
@@ -63,10 +63,10 @@ function inNamespaces(path: string, id: string): string[] {
   return [...namespace, ''].map((_, index) => [...namespace.slice(index).map(snakeCase), id].join('.'))
 }
 
-/** `/posts/{post_id}/comments` -> `{ collection: 'postCommentsPath', item: 'postCommentPath', ... }` */
+/** Derives path names: `/posts/{post_id}/comments` -> `{ collection: 'postCommentsPath', item: 'postCommentPath', ... }` */
 export function pathNames(path: string, isSingular = false): PathNames {
   const { plural, singular } = resourceNames(path, isSingular)
-  const prefix = words(path).slice(0, -1)
+  const prefix = pathWords(path).slice(0, -1)
   const index = plural === singular ? ['index'] : []
   return {
     collection: pathName([...prefix, plural, ...index]),
@@ -78,12 +78,12 @@ export function pathNames(path: string, isSingular = false): PathNames {
 
 /** The default name of a route: `/posts/{post_id}/publish` -> `postPublishPath`. */
 export function defaultPathName(path: string): string {
-  const all = words(path)
-  return pathName(all.length > 0 ? all : ['root'])
+  const parts = pathWords(path)
+  return pathName(parts.length > 0 ? parts : ['root'])
 }
 
 /** The static words of a path. A word before a parameter is singular, because it names an item. */
-function words(path: string): string[] {
+function pathWords(path: string): string[] {
   const segments = path.split('/').filter(Boolean)
   return segments.flatMap((segment, index) => {
     if (isParameter(segment)) return []

@@ -1,4 +1,4 @@
-/** Which names count as secret. */
+/** The rules by which names count as secret. */
 export interface NameRules {
   /** Texts that may be anywhere in a name, however it is written: `secret` is in `clientSecrets`. */
   parts?: readonly string[]
@@ -29,7 +29,7 @@ export const secretNames = {
 }
 
 /**
- * Makes the test whether a name counts as secret. How a name separates its words does not matter: `userPin`, `user_pin`,
+ * Returns a function that tests whether a name is secret. How a name separates its words does not matter: `userPin`, `user_pin`,
  * `user[pin]` and `User-PIN` are the same.
  *
  * @example nameMatcher({ words: ['pin'] })('cardPin') // true
@@ -38,12 +38,12 @@ export function nameMatcher({ parts = [], laterWords = [], words = [], names = [
   const bareParts = parts.map(bareName)
   return (name: string): boolean => {
     const bare = bareName(name)
-    const own = wordsOf(name)
+    const nameWords = wordsOf(name)
     return (
       names.includes(bare) ||
       bareParts.some((part) => bare.includes(part)) ||
-      own.some((word) => words.includes(word)) ||
-      own.slice(1).some((word) => laterWords.some((beginning) => word.startsWith(beginning)))
+      nameWords.some((word) => words.includes(word)) ||
+      nameWords.slice(1).some((word) => laterWords.some((beginning) => word.startsWith(beginning)))
     )
   }
 }

@@ -1,25 +1,25 @@
 /** Returns the most similar known word for "did you mean", or undefined if none is similar enough. */
-export function nearest(word: string, known: Iterable<string>): string | undefined {
-  const ranked = [...known].map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
-  const best = ranked.toSorted((a, b) => a.distance - b.distance)[0]
+export function nearest(word: string, words: Iterable<string>): string | undefined {
+  const candidates = [...words].map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
+  const best = candidates.toSorted((a, b) => a.distance - b.distance)[0]
   return best && best.distance <= Math.max(2, word.length / 3) ? best.candidate : undefined
 }
 
 /** Whether two words differ by one added, missing, replaced or swapped letter: `lsit` and `list`. */
 export function isOneLetterOff(word: string, other: string): boolean {
-  const start = commonStart(word, other)
-  const end = commonStart(reversed(word.slice(start)), reversed(other.slice(start)))
+  const start = countCommonStart(word, other)
+  const end = countCommonStart(reverse(word.slice(start)), reverse(other.slice(start)))
   const [a, b] = [word, other].map((text) => text.slice(start, text.length - end)) as [string, string]
   if (a === b) return false
-  return (a.length <= 1 && b.length <= 1) || (a.length === 2 && a === reversed(b))
+  return (a.length <= 1 && b.length <= 1) || (a.length === 2 && a === reverse(b))
 }
 
-function commonStart(a: string, b: string): number {
+function countCommonStart(a: string, b: string): number {
   const difference = [...a].findIndex((letter, index) => letter !== b[index])
   return difference === -1 ? a.length : difference
 }
 
-function reversed(text: string): string {
+function reverse(text: string): string {
   return [...text].toReversed().join('')
 }
 

@@ -4,12 +4,12 @@ import { memoize } from '../common/memoize.js'
 /** The name of a class's records in XML and in locale ids: `BlogPost` -> `blog_post`. */
 export const recordName = memoize((className) => underscore(className), 1000)
 
-/** `blog_post` -> `blog_posts` */
+/** Returns the name of a collection: `blog_post` -> `blog_posts`. */
 export function collectionName(name: string): string {
   return pluralize(name)
 }
 
-/** `blog_posts` -> `blog_post` */
+/** Returns the name of an item: `blog_posts` -> `blog_post`. */
 export function itemName(name: string): string {
   const [, prefix = '', last = name] = /^(.*_)?([^_]+)$/.exec(name) ?? []
   return prefix + (singulars.get(last) ?? singularize(last))
@@ -33,10 +33,10 @@ const singulars = new Map<string, string>([
  * Humanizes the name of a field: `published_at` -> `Published at`, `author_id` -> `Author`, `label_ids` -> `Labels`,
  * `api_url` -> `API URL`.
  */
-export const humanize = memoize((field) => capitalizeAcronyms(humanizeWord(withoutIds(field))), 1000)
+export const humanize = memoize((field) => capitalizeAcronyms(humanizeWord(removeIds(field))), 1000)
 
-/** `label_ids` -> `labels`. inflection removes `_id` itself. */
-function withoutIds(field: string): string {
+/** Removes the ending of a list of ids: `label_ids` -> `labels`. The inflection library removes `_id` itself. */
+function removeIds(field: string): string {
   return field.endsWith('_ids') ? collectionName(field.slice(0, -'_ids'.length)) : field
 }
 

@@ -10,18 +10,18 @@ import { nothing, Policy, type PolicyClass } from './policy.js'
 const instanceOf = memoizeByObject((policy: PolicyClass) => new policy())
 
 /**
- * The conditions of a policy for a user.
+ * Returns the conditions of a policy for a user.
  *
- * @throws PolicyWithoutScope if its scope is not a plain object or a list of them, or if a value is missing in it: it never
- *   means every record
+ * @throws PolicyWithoutScope if its scope is not a plain object or a list of them, or if a value is missing in it, because
+ *   a missing value would select every record
  */
 export function scopeOf(policy: PolicyClass, user: unknown): Conditions {
   const scope: unknown = instanceOf(policy).scope(user)
   if (scope === nothing) return noRecords
   const alternatives: unknown[] = [scope].flat()
-  const isMeant = (one: unknown) =>
-    isPlainObject(one) && (Reflect.ownKeys(one).length === 0 || !isMissing(one))
-  if (alternatives.length === 0 || !alternatives.every(isMeant)) throw new PolicyWithoutScope(policy.name)
+  const isValid = (conditions: unknown) =>
+    isPlainObject(conditions) && (Reflect.ownKeys(conditions).length === 0 || !isMissing(conditions))
+  if (alternatives.length === 0 || !alternatives.every(isValid)) throw new PolicyWithoutScope(policy.name)
   return scope as Conditions
 }
 
@@ -36,7 +36,7 @@ function isMissing(value: unknown): boolean {
   return values.length === 0 || (isNested && values.some(isMissing))
 }
 
-/** Whether a policy allows a user an ability. Without a method of its name, it does not. */
+/** Whether a policy allows an ability to a user. An ability without a method is not allowed. */
 export function isAllowed(
   policy: PolicyClass,
   ability: string,
@@ -47,10 +47,10 @@ export function isAllowed(
   if (!isAbility(policy, ability)) return false
   const answer: unknown = Reflect.apply(Reflect.get(instance, ability), instance, [user, record])
   // A method that forgets its `return` allows nothing.
-  return answer instanceof Promise ? answer.then((one) => one === true) : answer === true
+  return answer instanceof Promise ? answer.then((result) => result === true) : answer === true
 }
 
-/** The methods of the policy's own classes are abilities, and neither its scope nor members of every object. */
+/** Whether a name is an ability of a policy: a method of its class or superclasses, but neither `scope` nor one of Object. */
 export function isAbility({ prototype }: PolicyClass, name: string): boolean {
   if (name === 'scope' || name === 'constructor') return false
   const method: unknown = Reflect.get(prototype, name)

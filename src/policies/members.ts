@@ -24,7 +24,7 @@ declare module '../context.js' {
   interface ContextMembers extends PolicyMembers {}
 }
 
-/** The members of a context that call policies. */
+/** The methods of the context that call policies. */
 export interface PolicyMembers {
   /**
    * Calls the policy of a record's model, to check that the user may do what the handler does. The ability is the name of
@@ -47,7 +47,7 @@ export interface PolicyMembers {
   can(ability: string, record: object): Promise<boolean>
 
   /**
-   * The same at once, for templates.
+   * Whether the user may do something with a record or a model, without a promise, for templates.
    *
    * @throws AsynchronousAbility when the policy's method returns a promise
    * @internal
@@ -55,7 +55,7 @@ export interface PolicyMembers {
   canNow(ability: string, record: object): boolean
 
   /**
-   * The members that find and write records, without policies: `ctx.unscoped.find(Post, id)` finds the posts of all users.
+   * The methods that find and write records, without policies: `ctx.unscoped.find(Post, id)` finds the posts of all users.
    */
   readonly unscoped: Pick<
     DataMembers,
@@ -85,12 +85,12 @@ export interface PolicyMembers {
   checkAuthorized(): void
 }
 
-/** The ability for an action. An action that shows a form has that of the action to which the form submits. */
+/** Returns the ability for an action. `new` shows the form of `create`, and `edit` the form of `update`. */
 function abilityOf(action: string): string {
   return action === 'new' ? 'create' : action === 'edit' ? 'update' : action
 }
 
-/** The id that an authorized record had, which a new one lacks, and its abilities, each with the owner that it had. */
+/** The permission for a record: the id that it had, unless it was new, and each allowed ability with the owner that it had. */
 interface Authorization {
   id: string | undefined
   abilities: Map<string, string>
@@ -107,25 +107,25 @@ export function policyMembers(
   policies: ReadonlyMap<Function, PolicyClass>,
 ): PolicyMembers & ThisType<Context> {
   return {
-    authorize(record, given) {
+    authorize(record, name) {
       return observe(this, async () => {
         const { handlerName, resource } = this.route
         const isOwn = resource?.model === record.constructor
-        const ability = given ?? (resource && isOwn ? abilityOf(resource.action) : 'update')
+        const ability = name ?? (resource && isOwn ? abilityOf(resource.action) : 'update')
         const policy = policyOf(this, record.constructor)
         if (!policy) throw new NoPolicy(record.constructor.name)
-        const isKnown = authorizations.get(this)?.get(record)?.abilities.has(ability)
-        if (isSaved(record) && !isKnown && this.bound(record).size > 0)
+        const isAuthorized = authorizations.get(this)?.get(record)?.abilities.has(ability)
+        if (isSaved(record) && !isAuthorized && this.bound(record).size > 0)
           throw new AuthorizationTooLate(handlerName, record.constructor.name)
         // The handler can change the record while the policy decides.
-        const note = authorizationOf(this, record, ability)
+        const storeAuthorization = prepareAuthorization(this, record, ability)
         if (!(await isAllowed(policy, ability, userOf(this), record))) {
           const fields = { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip }
           this.log.info(fields, 'forbidden')
           const isMissing = this.env === 'development' && !isAbility(policy, ability)
           throw new Forbidden(isMissing ? `${policy.name} has no method "${ability}".` : undefined)
         }
-        note()
+        storeAuthorization()
         return record
       })
     },
@@ -156,9 +156,9 @@ export function policyMembers(
       const authorization = authorizations.get(this)?.get(record)
       if (authorization?.id !== undefined && authorization.id !== record.id)
         throw new AuthorizedIdChanged(handlerName, record.constructor.name)
-      const given = names.find((name) => authorization?.abilities.has(name))
-      if (given && authorization?.abilities.get(given) !== ownerOf(this, record))
-        await this.authorize(record, given)
+      const allowed = names.find((name) => authorization?.abilities.has(name))
+      if (allowed && authorization?.abilities.get(allowed) !== ownerOf(this, record))
+        await this.authorize(record, allowed)
       beforeCommit(this, () => {
         const abilities = authorizations.get(this)?.get(record)?.abilities
         if (!names.some((name) => abilities?.has(name)))
@@ -168,39 +168,40 @@ export function policyMembers(
 
     checkAuthorized() {
       const { handlerName, resource } = this.route
-      const [policied] = resource?.policies.slice(-1) ?? []
-      if (policied) rejectUnawaited(this)
-      if (policied && !authorizations.has(this))
-        throw new AuthorizationNotPerformed(handlerName, policied.model.name)
+      const [lastPolicy] = resource?.policies.slice(-1) ?? []
+      if (lastPolicy) rejectUnawaited(this)
+      if (lastPolicy && !authorizations.has(this))
+        throw new AuthorizationNotPerformed(handlerName, lastPolicy.model.name)
     },
   }
 
   function decide(ctx: Context, ability: string, record: object) {
-    const [model, one] = typeof record === 'function' ? [record, undefined] : [record.constructor, record]
+    const [model, instance] =
+      typeof record === 'function' ? [record, undefined] : [record.constructor, record]
     const policy = policyOf(ctx, model)
     if (!policy) throw new NoPolicy(model.name)
     if ((ctx.env === 'development' || ctx.env === 'test') && !isAbility(policy, ability))
       throw new UnknownAbility(policy.name, ability)
-    return { policy, allowed: isAllowed(policy, ability, userOf(ctx), one) }
+    return { policy, allowed: isAllowed(policy, ability, userOf(ctx), instance) }
   }
 
-  /** The policy of the route's own resource or of its parents takes precedence over that of another resource. */
+  /** Returns the policy of a model, which the resource of the route or its parents declare, or else another resource. */
   function policyOf(ctx: Context, model: Function): PolicyClass | undefined {
-    const declared = ctx.route?.resource?.policies.find((one) => one.model === model)
+    const declared = ctx.route?.resource?.policies.find((declaration) => declaration.model === model)
     const policy = declared?.policy ?? policies.get(model)
     const parent: unknown = Object.getPrototypeOf(model)
-    // A model that extends another one has its policy.
+    // A model inherits the policy of the model that it extends.
     return policy ?? (typeof parent === 'function' ? policyOf(ctx, parent) : undefined)
   }
 }
 
-/** Authorizes as work of the transaction. If it was not awaited, the handler would have continued without the permission. */
+/** Authorizes as work of the transaction, which fails if the handler has not awaited it before the commit. */
 function observe<T>(ctx: Context, authorize: () => Promise<T>): Promise<T> {
   const transaction = transactionOf(ctx)
   if (!transaction) throw new NoTransaction()
   const promise = transaction.work.run(authorize)
-  const earlier = calls.get(ctx)
-  if (earlier) earlier.push(promise)
+  const promises = calls.get(ctx)
+  if (promises) promises.push(promise)
   else {
     calls.set(ctx, [promise])
     beforeCommit(ctx, () => rejectUnawaited(ctx))
@@ -212,8 +213,8 @@ function rejectUnawaited(ctx: Context): void {
   if (calls.get(ctx)?.some(({ isAwaited }) => !isAwaited)) throw new NotAwaited()
 }
 
-/** Returns a function that notes that a policy allows an ability for a record as it is now. */
-function authorizationOf(ctx: Context, record: Model, ability: string): () => void {
+/** Returns a function that stores that a policy allows an ability for a record as it is now. */
+function prepareAuthorization(ctx: Context, record: Model, ability: string): () => void {
   const [owner, id] = [ownerOf(ctx, record), isSaved(record) ? record.id : undefined]
   return () => {
     const records = authorizations.get(ctx) ?? new Map<object, Authorization>()

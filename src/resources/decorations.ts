@@ -44,7 +44,7 @@ export interface Decorations {
   methods: Map<string, DecoratedMethod>
 }
 
-/** The decorations of a class itself, by its prototype: those of its superclasses are on their prototypes. */
+/** The decorations of a class by its prototype, without those of its superclasses. */
 const ownDecorations = memoizeByObject((_prototype: object): Decorations => {
   return { classes: [], methods: new Map() }
 })
@@ -72,10 +72,10 @@ export function checkMethod(
       `${target.name}.${name} is static, but ${decorator} requires a method of the instances. Remove "static".`,
     )
   }
-  const member = `${target.constructor.name}.${name}`
-  if (typeof descriptor?.value === 'function') return member
+  const methodName = `${target.constructor.name}.${name}`
+  if (typeof descriptor?.value === 'function') return methodName
   throw new DeclarationError(
-    `${member} is not a method, but ${decorator} requires one. Write it as "${name}(ctx: Context) { ... }".`,
+    `${methodName} is not a method, but ${decorator} requires one. Write it as "${name}(ctx: Context) { ... }".`,
   )
 }
 
@@ -91,8 +91,8 @@ export function recordMethod(
 }
 
 /** Records middleware of a class. */
-export function recordClassMiddleware(prototype: object, added: ClassMiddleware): void {
-  ownDecorations(prototype).classes.unshift(added)
+export function recordClassMiddleware(prototype: object, middleware: ClassMiddleware): void {
+  ownDecorations(prototype).classes.unshift(middleware)
 }
 
 /**
@@ -102,8 +102,8 @@ export function recordClassMiddleware(prototype: object, added: ClassMiddleware)
 export function decorationsOf(prototype: object | null): Decorations {
   if (prototype === null) return { classes: [], methods: new Map() }
   const { classes, methods } = decorationsOf(Object.getPrototypeOf(prototype))
-  const own = ownDecorations(prototype)
-  for (const [name, { routes, middleware, queryable }] of own.methods) {
+  const current = ownDecorations(prototype)
+  for (const [name, { routes, middleware, queryable }] of current.methods) {
     const inherited = methods.get(name)
     methods.set(name, {
       routes: routes.length > 0 ? routes : (inherited?.routes ?? []),
@@ -111,13 +111,15 @@ export function decorationsOf(prototype: object | null): Decorations {
       queryable: queryable ?? inherited?.queryable,
     })
   }
-  return { classes: [...classes, ...own.classes], methods }
+  return { classes: [...classes, ...current.classes], methods }
 }
 
-/** The middleware of a handler: that of its class, then its own. */
+/** The middleware of a handler: first the middleware of its class, then its own. */
 export function handlerMiddleware({ classes, methods }: Decorations, handler: string): AnyMiddleware[] {
-  const ofClass = classes.filter(({ only, except }) => only?.includes(handler) ?? !except?.includes(handler))
-  return [...ofClass, methods.get(handler)].flatMap((one) => one?.middleware ?? [])
+  const matches = classes.filter(
+    ({ only, except }) => only?.includes(handler) ?? !except?.includes(handler),
+  )
+  return [...matches, methods.get(handler)].flatMap((declaration) => declaration?.middleware ?? [])
 }
 
 /** The middleware of a class that also runs for everything nested in its items. */

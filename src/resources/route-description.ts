@@ -87,7 +87,7 @@ function checkBody(body: unknown, handler: string): void {
 }
 
 /** The statuses whose responses never have a body (RFC 9110, sections 15.3.5, 15.3.6 and 15.4.5). */
-const bodiless = [204, 205, 304]
+const BODILESS_STATUSES = [204, 205, 304]
 
 function checkResponse(status: string, response: unknown, handler: string): void {
   const subject = `The response "${status}" of ${handler}`
@@ -101,7 +101,7 @@ function checkResponse(status: string, response: unknown, handler: string): void
       `${subject} is ${format(response)}. Use a class, a list of one class like [Post], "problem", "empty" or a media type like "text/csv".`,
     )
   }
-  if (bodiless.includes(Number(status)) && response !== 'empty') {
+  if (BODILESS_STATUSES.includes(Number(status)) && response !== 'empty') {
     throw new DeclarationError(`${subject} never has a body. Use "empty", or another status.`)
   }
   if (response === 'problem' && Number(status) < 400) {

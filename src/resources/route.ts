@@ -24,7 +24,7 @@ const methods: readonly RouteMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'
  *   }
  * }
  *
- * @param path the path below that of the resource. If it begins with a parameter, that is the item's: `{post_id}`, or
+ * @param path the path below that of the resource. It can begin with the parameter of the item: `{post_id}`, or
  *   `{id}` in a class that is mounted in several places
  * @throws DeclarationError when the method is static, is not a method, or is one of the seven handlers. Mounting throws
  *   one when the path begins with the parameter of something else, another handler has the same method and path, or

@@ -9,7 +9,7 @@ import {
   type ResourceOptions,
 } from './resource.js'
 
-/** A resource class as it is known before it is mounted. */
+/** The declarations of a resource class, before it is mounted. */
 export interface ResourceDefinition {
   resource: ResourceClass
   /** The path of `@Resource`. */
@@ -64,7 +64,7 @@ export function actionsOf(resource: ResourceClass): readonly Action[] {
   return resourceMetadata(resource).options?.singular ? singularActions : actions
 }
 
-/** A singular resource has neither a list nor an id. */
+/** @throws DeclarationError when a singular resource has a list or the parameter of an id */
 function rejectPlural(resource: ResourceClass, { param }: ResourceOptions): void {
   if (actions.some((action) => action.handler === 'list' && isImplemented(resource, action))) {
     throw new DeclarationError(
@@ -78,7 +78,7 @@ function rejectPlural(resource: ResourceClass, { param }: ResourceOptions): void
   }
 }
 
-/** Middleware of a method that no route calls would never run. The columns of a list are those of the resource's model. */
+/** @throws DeclarationError when no route calls a decorated method, or when a list has no model */
 function checkMethods(resource: ResourceClass, { model }: ResourceOptions, { methods }: Decorations): void {
   for (const [name, { routes, middleware, queryable }] of methods) {
     const handler = `${resource.name}.${name}`

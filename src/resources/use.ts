@@ -49,7 +49,7 @@ export function Use(...args: [AnyMiddleware, ...(AnyMiddleware | UseOptions)[]])
   if (middleware.length === 0) throw new DeclarationError('@Use requires at least one middleware.')
   checkMiddleware('@Use', middleware)
   return (target: object, name?: string, descriptor?: PropertyDescriptor): void => {
-    if (name === undefined) return useForClass(target as Function, middleware, options)
+    if (name === undefined) return registerForClass(target as Function, middleware, options)
     const handler = checkMethod('@Use', target, name, descriptor)
     if (options) {
       throw new DeclarationError(
@@ -66,7 +66,7 @@ function optionsOf(last: unknown): UseOptions | undefined {
     : undefined
 }
 
-function useForClass(
+function registerForClass(
   target: Function,
   middleware: readonly AnyMiddleware[],
   { only, except }: Omit<ClassMiddleware, 'middleware'> = {},
@@ -74,14 +74,16 @@ function useForClass(
   if (only && except) {
     throw new DeclarationError(`@Use of ${target.name} has both "only" and "except". Keep one of them.`)
   }
-  const routed = [...decorationsOf(target.prototype).methods].filter(([, { routes }]) => routes.length > 0)
-  const known = [...actions.map(({ handler }) => handler as string), ...routed.map(([name]) => name)]
+  const routeMethods = [...decorationsOf(target.prototype).methods].filter(
+    ([, { routes }]) => routes.length > 0,
+  )
+  const handlers = [...actions.map(({ handler }) => handler as string), ...routeMethods.map(([name]) => name)]
   for (const name of only ?? except ?? []) {
-    if (known.includes(name)) continue
-    const near = nearest(name, known)
+    if (handlers.includes(name)) continue
+    const suggestion = nearest(name, handlers)
     throw new DeclarationError(
       `@Use of ${target.name} names "${name}", which is neither one of the seven handlers nor a method with @Route.` +
-        (near ? ` Did you mean "${near}"?` : ''),
+        (suggestion ? ` Did you mean "${suggestion}"?` : ''),
     )
   }
   recordClassMiddleware(target.prototype, { middleware, only, except })

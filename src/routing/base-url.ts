@@ -3,21 +3,21 @@ import { BadBaseUrl, MissingBaseUrl } from '../errors.js'
 
 /**
  * Returns the address of the application without a slash at its end: `BASE_URL`, else the origin of the request. In
- * production, a client could choose the latter by its `Host` header.
+ * production the origin is not used, because a client chooses it by its `Host` header.
  *
  * @throws MissingBaseUrl in production without `BASE_URL`, BadBaseUrl when it isn't an HTTP URL
  */
 export function applicationUrl({ env, protocol, host }: Pick<Context, 'env' | 'protocol' | 'host'>): string {
-  const configured = configuredBaseUrl()
-  if (configured !== undefined) return configured
+  const baseUrl = configuredBaseUrl()
+  if (baseUrl !== undefined) return baseUrl
   if (env === 'production') throw new MissingBaseUrl()
   return `${protocol}://${host}`
 }
 
 /** Returns `BASE_URL` without a slash at its end; undefined if it is not set. */
 export function configuredBaseUrl(): string | undefined {
-  const configured = process.env['BASE_URL']
-  return configured ? parse(configured) : undefined
+  const baseUrl = process.env['BASE_URL']
+  return baseUrl ? parse(baseUrl) : undefined
 }
 
 function parse(text: string): string {

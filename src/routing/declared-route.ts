@@ -7,7 +7,7 @@ import { chain } from './chain.js'
 import { HostPattern } from './host.js'
 import { PathPattern, type PathArgument } from './path.js'
 
-/** The declaration of a route, whose other members have their defaults. */
+/** The declaration of a route. Missing properties have defaults. */
 export interface RouteDeclaration
   extends
     Pick<DeclaredRoute, 'method' | 'path' | 'handlerName' | 'middleware' | 'handler'>,
@@ -18,9 +18,9 @@ export interface RouteDeclaration
   host?: string | undefined
   /** Other paths with the same handler. */
   aliases?: string[]
-  /** Undefined if its method decides. */
+  /** Whether the route reads a body; undefined if its method decides. */
   readsBody?: boolean | undefined
-  /** Whether it also handles PATCH. */
+  /** Whether the route also handles PATCH. */
   includesPatch?: boolean
 }
 
@@ -34,7 +34,7 @@ export interface RouteResource {
   hasPages: boolean
   /** The parameter of the item, which a singular resource lacks. The other parameters are those of its parents. */
   param: string
-  /** The property of its records that the parameter contains, if it is not the id: `slug`. */
+  /** The property of a record that the parameter contains, if it is not the id: `slug`. */
   itemKey?: string | undefined
   /** Whether a request that changes an item must contain the version that its client has seen. */
   requiresMatch?: boolean | undefined
@@ -42,7 +42,7 @@ export interface RouteResource {
   parentKeys: readonly string[]
   /** `/posts/{post_id}`, or `/session` of a singular resource. */
   itemPath: string
-  /** The path of the item that it is nested in, or of a group with parameters; empty if there is none. */
+  /** The path of the item in which the resource is nested, or of a group with parameters; empty if there is neither. */
   parentPath: string
   /** The class of the resource. */
   class: { readonly prototype: object }
@@ -58,18 +58,18 @@ export interface RouteResource {
   policies: readonly DeclaredPolicy[]
 }
 
-/** The methods whose bodies mean nothing, unless a route declares otherwise (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5). */
-const bodiless = ['GET', 'HEAD', 'DELETE']
+/** The methods whose bodies are ignored, unless a route declares a body (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5). */
+const BODILESS_METHODS = ['GET', 'HEAD', 'DELETE']
 
 /** One row of the routing table. */
 export class DeclaredRoute {
-  /** The number of routes that were declared before it. */
+  /** The number of routes that were declared before this route. */
   readonly order: number
   readonly method: string
   readonly pattern: PathPattern
   readonly aliases: readonly PathPattern[]
   readonly host: HostPattern | undefined
-  /** The application, groups and hosts that it is declared in, the outermost first. */
+  /** The application, groups and hosts in which the route is declared, the outermost first. */
   readonly scopes: readonly object[]
   /** `postPath`; undefined if another route has the name that would be derived from the path. */
   name: string | undefined
@@ -78,19 +78,19 @@ export class DeclaredRoute {
   /** `PostsResource.list` */
   readonly handlerName: string
   readonly readsBody: boolean
-  /** Its requests and responses, as its options describe them. */
+  /** The requests and responses of the route, as its options describe them. */
   readonly description: Readonly<DescriptionOptions>
   readonly resource: RouteResource | undefined
-  /** Its middleware in the order in which it runs. */
+  /** The middleware in the order in which it runs. */
   readonly middleware: readonly Middleware[]
-  /** The same in the order in which it was declared. */
+  /** The middleware in the order in which it was declared. */
   readonly declaredMiddleware: readonly Middleware[]
-  /** Whether its middleware recognizes requests that are sent again. */
+  /** Whether the middleware recognizes requests that are sent again. */
   readonly recognizesKeys: boolean
-  /** The part of its middleware that runs before the body is read. */
+  /** The middleware that runs before the body is read. */
   readonly beforeBody: readonly Middleware[]
   readonly handler: Middleware
-  /** The function as the application declared it, which leads to its file. */
+  /** The function that the application has declared, by which tools find its file. */
   readonly declared: unknown
   /** The methods that the route handles: GET includes HEAD, and PUT of an item includes PATCH. */
   readonly methods: readonly string[]
@@ -108,24 +108,24 @@ export class DeclaredRoute {
     this.name = options.name
     this.hasDefaultName = options.hasDefaultName ?? false
     this.handlerName = options.handlerName
-    this.readsBody = options.readsBody ?? !bodiless.includes(options.method)
+    this.readsBody = options.readsBody ?? !BODILESS_METHODS.includes(options.method)
     this.description = options.description ?? {}
     this.resource = options.resource
     const place = this.resource ? this.handlerName : `${this.method} ${this.path}`
     checkDescription(this.description, place, this.method)
-    this.beforeBody = options.middleware.filter((one) => one.beforeBody)
-    const afterBody = options.middleware.filter((one) => !one.beforeBody)
+    this.beforeBody = options.middleware.filter((fn) => fn.beforeBody)
+    const afterBody = options.middleware.filter((fn) => !fn.beforeBody)
     this.middleware = [...this.beforeBody, ...afterBody]
     this.declaredMiddleware = options.middleware
-    this.recognizesKeys = afterBody.some((one) => one.recognizesKeys)
+    this.recognizesKeys = afterBody.some((fn) => fn.recognizesKeys)
     this.handler = options.handler
     this.declared = options.declared
     const { method, includesPatch } = options
     this.methods = method === 'GET' ? ['GET', 'HEAD'] : includesPatch ? [method, 'PATCH'] : [method]
-    const clash = this.host?.params.find((name) => this.pattern.params.includes(name))
-    if (clash) {
+    const sharedName = this.host?.params.find((name) => this.pattern.params.includes(name))
+    if (sharedName) {
       throw new DeclarationError(
-        `The host ${options.host} and the path ${this.path} both have the parameter "${clash}".`,
+        `The host ${options.host} and the path ${this.path} both have the parameter "${sharedName}".`,
       )
     }
     this.run = chain([...afterBody, this.handler])

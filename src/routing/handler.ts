@@ -2,7 +2,7 @@ import { hasStatus } from '../common/has-status.js'
 import { isPlainObject } from '../common/plain-object.js'
 import type { Context, Handler, Middleware } from '../context.js'
 
-/** Converts a handler to the last middleware of its route, which throws a returned Error, and an error without a response. */
+/** Converts a handler to the last middleware of its route. Throws a returned Error, and an Error without a response. */
 export function toMiddleware(handler: Handler, handlerName: string): Middleware {
   return async function handle(ctx) {
     const result = await handler(ctx)
@@ -16,7 +16,7 @@ export function toMiddleware(handler: Handler, handlerName: string): Middleware 
   }
 }
 
-/** Serializes an object before the commit, so that a value that JSON cannot represent is an ordinary error. Koa serializes later. */
+/** Serializes an object now, because Koa does so after the commit, when an error could not undo the request. */
 function writeJson(ctx: Context, body: object): void {
   const json = JSON.stringify(body)
   if (!ctx.response.get('Content-Type')) ctx.type = 'json'

@@ -13,18 +13,18 @@ export class HostPattern {
     }
   }
 
-  /** The names of its parameters. */
+  /** The names of the parameters. */
   get params(): string[] {
     return this.labels.filter((label) => label.startsWith('{')).map((label) => label.slice(1, -1))
   }
 
   /** Returns the parameters of a host (without its port), or undefined if it does not match. */
   match(host: string): Record<string, string> | undefined {
-    const given = host.toLowerCase().replace(/:\d+$/, '').split('.')
-    if (given.length !== this.labels.length) return undefined
+    const values = host.toLowerCase().replace(/:\d+$/, '').split('.')
+    if (values.length !== this.labels.length) return undefined
     const params: Record<string, string> = {}
     for (const [index, label] of this.labels.entries()) {
-      const value = given[index] ?? ''
+      const value = values[index] ?? ''
       if (label.startsWith('{')) params[label.slice(1, -1)] = value
       else if (label !== value) return undefined
     }

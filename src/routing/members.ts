@@ -14,7 +14,7 @@ declare module '../context.js' {
   interface ContextMembers extends RoutingMembers {}
 }
 
-/** The context's methods that build paths, and what tools for @koa/router read. */
+/** The context's methods that build paths, and the properties that tools for @koa/router read. */
 export interface RoutingMembers {
   /**
    * The router that has all routes of the application.
@@ -62,7 +62,7 @@ export interface RoutingMembers {
   /**
    * Returns the path and query of the request at another position in its list.
    *
-   * @param position the parameters of the position; undefined removes one
+   * @param position the parameters of the position; undefined removes a parameter
    * @internal
    */
   pageUrl(position: Record<string, string | undefined>): string
@@ -103,7 +103,7 @@ export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Con
         if (value === undefined) query.delete(name)
         else query.set(name, value)
       }
-      return query.size > 0 ? `${referenceTo(this.path)}?${query}` : referenceTo(this.path)
+      return query.size > 0 ? `${encodeReference(this.path)}?${query}` : encodeReference(this.path)
     },
   }
 }
@@ -115,7 +115,7 @@ const patternOf = memoize((path) => new PathPattern(path))
  * Returns a request's path as a relative reference (RFC 3986, section 4.2): percent-encoded, and never beginning with two
  * slashes, which would lead to another host.
  */
-function referenceTo(path: string): string {
+function encodeReference(path: string): string {
   const encoded = canonicalPath(path)
   return encoded.startsWith('//') ? `/.${encoded}` : encoded
 }

@@ -25,18 +25,18 @@ export interface ResourcePaths {
  *
  * @throws DeclarationError when two handlers have the same method and path
  */
-export function inMountOrder(routes: readonly HandlerRoute[], paths: ResourcePaths): HandlerRoute[] {
+export function sortForMounting(routes: readonly HandlerRoute[], paths: ResourcePaths): HandlerRoute[] {
   rejectDuplicates(routes, paths.resource)
   const includesPatch = !routes.some((route) => isPatchOf(paths.item, route))
   return routes
     .map((route) => (route.handler === 'update' ? { ...route, includesPatch } : route))
-    .toSorted((one, other) => rankOf(one, paths) - rankOf(other, paths))
+    .toSorted((left, right) => rankOf(left, paths) - rankOf(right, paths))
 }
 
-/** The ranks of the seven actions, between which those of a `@Route` fit. */
+/** The ranks of the seven actions. A `@Route` has a rank between them. */
 const ranks = new Map(Object.entries({ list: 0, create: 0, new: 2, show: 2, update: 4, destroy: 4, edit: 4 }))
 
-/** Routes of one rank stay in the order of declaration. */
+/** Returns the rank of a route. A lower rank is mounted first; routes of one rank stay in the order of declaration. */
 function rankOf(route: HandlerRoute, { collection, item }: ResourcePaths): number {
   const rank = ranks.get(route.handler)
   if (rank !== undefined) return rank
@@ -67,5 +67,5 @@ function rejectDuplicates(routes: readonly HandlerRoute[], resource: string): vo
 }
 
 function pathsOf({ path, aliases = [] }: HandlerRoute): string[] {
-  return [path, ...aliases].map((one) => new PathPattern(one).path)
+  return [path, ...aliases].map((alias) => new PathPattern(alias).path)
 }

@@ -1,13 +1,13 @@
 import type { Middleware } from '../context.js'
 import type { DeclaredPolicy } from '../policies/policy.js'
 
-/** The common properties of everything that is declared in a scope. Those of the application are empty. */
+/** The common properties of everything that is declared in a scope. In the application's own scope, they are empty. */
 export class Mount {
-  /** The prefix of its paths: `/posts/{post_id}` in the scope of an item. */
+  /** The prefix of the paths in the scope: `/posts/{post_id}` in the scope of an item. */
   readonly path: string = ''
-  /** The application, groups and hosts that it is in, the outermost first. */
+  /** The application, groups and hosts around the declarations, the outermost first. */
   readonly scopes: readonly object[] = [{}]
-  /** Its virtual host: `{tenant}.example.com`. */
+  /** The virtual host: `{tenant}.example.com`. */
   readonly host: string | undefined
   /** The path of the innermost item; empty outside of resources. */
   readonly itemPath: string = ''
@@ -22,12 +22,12 @@ export class Mount {
     return Object.assign(new Mount(), this, changes)
   }
 
-  /** The whole path of one that is declared here. */
+  /** Returns the full path for a path that is declared in the scope. */
   pathOf(path: string): string {
     return `/${this.path}/${path}`.replaceAll(/\/{2,}/g, '/').replace(/(.)\/$/, '$1')
   }
 
-  /** Whether another mount is within this one's path and host, so that nesting there loses neither. */
+  /** Whether another mount has the same host, and a path that begins with the path of this mount. */
   contains({ path, host }: Mount): boolean {
     return host === this.host && (['', '/'].includes(this.path) || path.startsWith(`${this.path}/`))
   }

@@ -9,7 +9,7 @@ import type { PathArgument } from './path.js'
 // oxlint-disable-next-line no-empty-interface, no-empty-object-type
 export interface Paths {}
 
-/** The name of a route. A base class that computes one writes `name as PathName`. */
+/** The name of a route. A base class that computes a name writes `name as PathName`. */
 export type PathName = [keyof Paths] extends [never] ? string : { [Name in keyof Paths]: Name }[keyof Paths]
 
 /** The arguments of `ctx.pathFor` that follow a name. */
@@ -17,7 +17,7 @@ export type PathArguments<Name> = Name extends keyof Paths ? ArgumentsFor<Paths[
 
 declare const pathParams: unique symbol
 
-/** The parameters of a request's path, by name. Their type differs from other objects with texts, which may lack a parameter. */
+/** The parameters of a request's path, by name. Other objects of strings have another type, because they may lack a parameter. */
 export interface PathParams extends Record<string, string> {
   readonly [pathParams]: true
 }
@@ -30,11 +30,13 @@ type Query = { readonly [name: string]: unknown }
 type ArgumentsFor<Params> = Params extends readonly string[]
   ?
       | [...positions: Positions<Params>, query?: Query]
-      | [named: Named<Params>]
+      | [named: NamedArguments<Params>]
       | [params: PathParams, query?: Query]
   : PathArgument[]
 
-type Named<Params extends readonly string[]> = Query & { readonly [Name in Params[number]]: Value | Model }
+type NamedArguments<Params extends readonly string[]> = Query & {
+  readonly [Name in Params[number]]: Value | Model
+}
 
 /** A value or a record for each parameter; or fewer records, of which the first one has the parameters before its own as keys. */
 type Positions<Params, Keys extends string = never> = Params extends readonly [

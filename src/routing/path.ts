@@ -9,12 +9,12 @@ export type PathArgument = string | number | bigint | boolean | null | undefined
 
 /** The path of a route, as it is declared: `/posts/{post_id}`. */
 export class PathPattern {
-  /** Without a trailing slash; `/` for the root. */
+  /** The path without a trailing slash; `/` for the root. */
   readonly path: string
   /** @internal */
   readonly segments: readonly Token[][]
   readonly params: readonly string[]
-  private around: readonly [before?: string, after?: string] | undefined
+  private surroundings: readonly [before?: string, after?: string] | undefined
 
   /** @throws DeclarationError when the path does not begin with a slash, or a parameter is malformed or repeated */
   constructor(path: string) {
@@ -24,8 +24,8 @@ export class PathPattern {
     this.path = path.replaceAll(/\/{2,}/g, '/').replace(/\/$/, '') || '/'
     this.segments = this.path.split('/').slice(1).filter(Boolean).map(tokenize)
     this.params = this.segments.flat().flatMap((token) => (token.kind === 'text' ? [] : token.name))
-    const repeated = this.params.find((name, index) => this.params.indexOf(name) !== index)
-    if (repeated) throw new DeclarationError(`The path "${path}" has the parameter "${repeated}" twice.`)
+    const duplicate = this.params.find((name, index) => this.params.indexOf(name) !== index)
+    if (duplicate) throw new DeclarationError(`The path "${path}" has the parameter "${duplicate}" twice.`)
   }
 
   /** The path in the syntax of path-to-regexp and @koa/router: `/posts/:post_id`. */
@@ -42,19 +42,21 @@ export class PathPattern {
    * @throws MissingParameter when a parameter has no value
    */
   fill(args: readonly PathArgument[], helper = 'The path'): string {
-    const quick = this.fillOne(args)
-    if (quick !== undefined) return quick
+    const url = this.fillFast(args)
+    if (url !== undefined) return url
     const { values, query } = this.assign(args)
     const missing = this.params.find((name) => !values.get(name))
-    if (missing !== undefined) throw new MissingParameter(helper, this.path, missing, unsavedIn(args))
-    const filled = this.segments.map((tokens) => tokens.map((token) => fillToken(token, values)).join(''))
+    if (missing !== undefined) throw new MissingParameter(helper, this.path, missing, findUnsaved(args))
+    const filledSegments = this.segments.map((tokens) =>
+      tokens.map((token) => fillToken(token, values)).join(''),
+    )
     // Two slashes at the beginning would lead to another host.
-    return `/${filled.join('/').replace(/^\/+/, '')}${toSearch(query)}`
+    return `/${filledSegments.join('/').replace(/^\/+/, '')}${toSearch(query)}`
   }
 
   /** A fast path for one record or no arguments, because pages have many such links; undefined in other cases. */
-  private fillOne(args: readonly PathArgument[]): string | undefined {
-    const [before, after] = (this.around ??= this.textAround())
+  private fillFast(args: readonly PathArgument[]): string | undefined {
+    const [before, after] = (this.surroundings ??= this.findSurroundings())
     if (before === undefined || args.length !== this.params.length) return undefined
     if (after === undefined) return before
     const [arg] = args
@@ -62,11 +64,11 @@ export class PathPattern {
     return typeof value === 'string' && value !== '' ? before + encodeSegment(value) + after : undefined
   }
 
-  /** The text before and after the only parameter. Without parameters there is only the first; with several, neither. */
-  private textAround(): readonly [before?: string, after?: string] {
+  /** Returns the text before and after the only parameter; one text if there is no parameter, and none if there are several. */
+  private findSurroundings(): readonly [before?: string, after?: string] {
     if (this.params.length > 1 || this.segments.flat().some(({ kind }) => kind === 'rest')) return []
-    const marked = `/${this.segments.map((tokens) => tokens.map(toText).join('')).join('/')}`
-    const [before, after] = marked.split('\0')
+    const template = `/${this.segments.map((tokens) => tokens.map(toText).join('')).join('/')}`
+    const [before, after] = template.split('\0')
     return after === undefined ? [before] : [before, after]
   }
 
@@ -74,14 +76,14 @@ export class PathPattern {
     const values = new Map<string, string>()
     const query: Record<string, unknown> = {}
     const positional = args.filter((arg) => !isPlainObject(arg))
-    for (const named of args.filter(isPlainObject)) {
-      for (const [key, value] of Object.entries(named))
+    for (const object of args.filter(isPlainObject)) {
+      for (const [key, value] of Object.entries(object))
         if (this.params.includes(key)) setValue(values, key, value)
         else query[key] = value
     }
-    const open = this.params.filter((name) => !values.has(name))
-    // If there are fewer records than parameters, they fill the last ones. Their columns contain the parents' ids.
-    const targets = open.slice(-Math.max(positional.length, 1))
+    const unfilled = this.params.filter((name) => !values.has(name))
+    // If there are fewer records than parameters, the records fill the last parameters. Their columns contain the parents' ids.
+    const targets = unfilled.slice(-Math.max(positional.length, 1))
     for (const [index, value] of positional.entries()) {
       const name = targets[index]
       if (name) setValue(values, name, value)
@@ -100,8 +102,8 @@ function fillToken(token: Token, values: Map<string, string>): string {
   return token.kind === 'rest' ? value.split('/').map(encodeSegment).join('/') : encodeSegment(value)
 }
 
-/** The name of the class of a record without an id. */
-function unsavedIn(args: readonly PathArgument[]): string | undefined {
+/** Returns the class name of the first record without an id; undefined if there is none. */
+function findUnsaved(args: readonly PathArgument[]): string | undefined {
   return args.find((arg) => isRecord(arg) && (arg.id === undefined || arg.id === null))?.constructor.name
 }
 
@@ -112,9 +114,9 @@ function unsavedIn(args: readonly PathArgument[]): string | undefined {
  * @throws BadRequest (400) when the percent-encoding is malformed
  */
 export function canonicalPath(path: string): string {
-  const trimmed = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
-  if (/^[\w\-.~/]*$/.test(trimmed)) return trimmed
-  return trimmed.split('/').map(recodeSegment).join('/')
+  const withoutSlash = path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path
+  if (/^[\w\-.~/]*$/.test(withoutSlash)) return withoutSlash
+  return withoutSlash.split('/').map(recodeSegment).join('/')
 }
 
 function recodeSegment(segment: string): string {
@@ -125,7 +127,7 @@ function recodeSegment(segment: string): string {
   }
 }
 
-/** Characters that need no encoding (RFC 3986, section 2.3). A literal in the function would be an object for each call. */
+/** Characters that need no encoding (RFC 3986, section 2.3). A literal in the function would create an object in each call. */
 const unreserved = /^[\w.~-]*$/
 
 /** Encodes one segment of a path (RFC 3986, section 3.3). */
@@ -147,7 +149,7 @@ function tokenize(segment: string): Token[] {
   })
 }
 
-/** Text as it is written in a URL, and a character that no URL contains instead of a parameter. */
+/** Converts text to its form in a URL, and a parameter to a character that no URL contains. */
 function toText(token: Token): string {
   return token.kind === 'text' ? encodeSegment(token.text) : '\0'
 }
@@ -167,7 +169,7 @@ function isRecord(arg: PathArgument): arg is { id?: unknown } {
   return typeof arg === 'object' && arg !== null && !isPlainObject(arg)
 }
 
-/** `?page=2`, or nothing. */
+/** Writes a query: `?page=2`. Returns an empty text if there are no values. */
 function toSearch(query: Record<string, unknown>): string {
   const entries = Object.entries(query)
   if (entries.length === 0) return ''

@@ -12,17 +12,17 @@ import type { RouteDeclaration } from './declared-route.js'
 import { toMiddleware } from './handler.js'
 import type { Mount } from './mount.js'
 import { PathPattern } from './path.js'
-import { inMountOrder, type HandlerRoute, type ResourcePaths } from './mount-order.js'
+import { sortForMounting, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
 /**
- * Returns the routes of a resource in mount order, those of the seven actions and those of `@Route`, and the mount of its item,
- * below which further routes may be declared.
+ * Creates the routes of a resource in mount order, for the seven actions and for each `@Route`, and the mount of its item, in
+ * which further routes may be declared.
  *
  * @param path the path of the collection, including its parents'
  * @throws DeclarationError when the path does not end in a word that names the resource, when the path of a `@Route` is
  *   wrong, or when a dependency of the resource or of a middleware class cannot be injected
  */
-export function resourceRoutes(
+export function createResourceRoutes(
   definition: ResourceDefinition,
   mount: Mount,
   path: string,
@@ -36,23 +36,25 @@ export function resourceRoutes(
   const itemPath = isSingular ? path : `${path}/{${param}}`
   const paths = { resource: resource.name, collection: path, item: itemPath }
   const policies = model && policy ? [...mount.policies, { model, policy }] : mount.policies
-  const withResource = injector.factory<object>(resource)
+  const callWithResource = injector.factory<object>(resource)
   const handle = (handler: string, method: string): Middleware => {
     // The scanner and `@Route` have checked that each handler is a method.
     const call: Handler = (ctx) =>
-      withResource(ctx, (instance) => (instance as Record<string, Handler>)[handler]?.(ctx))
+      callWithResource(ctx, (instance) => (instance as Record<string, Handler>)[handler]?.(ctx))
     const middleware = toMiddleware(call, `${resource.name}.${handler}`)
-    return policies.length > 0 && !SAFE_METHODS.includes(method) ? authorized(middleware) : middleware
+    return policies.length > 0 && !SAFE_METHODS.includes(method)
+      ? guard(middleware)
+      : middleware
   }
-  const withInjected = (added: AnyMiddleware[]) => [
+  const appendMiddleware = (middleware: AnyMiddleware[]) => [
     ...mount.middleware,
-    ...added.map((one) => injector.toFunction(one)),
+    ...middleware.map((item) => injector.toFunction(item)),
   ]
-  const declared = [
-    ...actionRoutes(definition, paths),
-    ...decoratedRoutes(definition, path, isSingular ? undefined : param),
+  const handlerRoutes = [
+    ...listActionRoutes(definition, paths),
+    ...listDecoratedRoutes(definition, path, isSingular ? undefined : param),
   ]
-  const routes = inMountOrder(declared, paths).map(({ handler, ...route }) => ({
+  const routes = sortForMounting(handlerRoutes, paths).map(({ handler, ...route }) => ({
     ...route,
     host: mount.host,
     scopes: mount.scopes,
@@ -75,7 +77,7 @@ export function resourceRoutes(
       queryable: decorations.methods.get(handler)?.queryable,
       policies,
     },
-    middleware: withInjected(handlerMiddleware(decorations, handler)),
+    middleware: appendMiddleware(handlerMiddleware(decorations, handler)),
     handler: handle(handler, route.method),
     declared: Reflect.get(resource.prototype, handler),
   }))
@@ -85,7 +87,7 @@ export function resourceRoutes(
     // The foreign key of a nested record: `post_id`, independent of the path's parameter.
     parentKeys: [...mount.parentKeys, names.param],
     policies,
-    middleware: withInjected(nestedMiddleware(decorations)),
+    middleware: appendMiddleware(nestedMiddleware(decorations)),
   })
   return { item, routes }
 }
@@ -98,8 +100,8 @@ function checkPath(path: string, name: string): void {
   )
 }
 
-/** Rejects a request that has changed something without a call of ctx.authorize. */
-function authorized(handler: Middleware): Middleware {
+/** Wraps a handler so that a successful request without a call of ctx.authorize is rejected. */
+function guard(handler: Middleware): Middleware {
   const check: Middleware = async (ctx, next) => {
     await handler(ctx, next)
     if (ctx.status < 400) ctx.checkAuthorized()
@@ -107,13 +109,13 @@ function authorized(handler: Middleware): Middleware {
   return Object.defineProperty(check, 'name', { value: handler.name })
 }
 
-/** The path with the parameters that a list needs: its parent's item, and the parameters of a group below that. */
+/** Returns the beginning of the path up to its last parameter, which belongs to the item of a parent or to a group. */
 function parentPathOf(path: string, parentItem: string): string {
   const end = path.lastIndexOf('}') + 1
   return end > parentItem.length ? path.slice(0, end) : parentItem
 }
 
-function actionRoutes(definition: ResourceDefinition, paths: ResourcePaths): HandlerRoute[] {
+function listActionRoutes(definition: ResourceDefinition, paths: ResourcePaths): HandlerRoute[] {
   const { actions, options, resource } = definition
   const names = pathNames(paths.collection, options.singular)
   return actions.map(({ handler, method, on, suffix, name }) => {
@@ -122,7 +124,7 @@ function actionRoutes(definition: ResourceDefinition, paths: ResourcePaths): Han
   })
 }
 
-function decoratedRoutes(
+function listDecoratedRoutes(
   definition: ResourceDefinition,
   collection: string,
   param: string | undefined,
@@ -130,10 +132,10 @@ function decoratedRoutes(
   const { resource, decorations } = definition
   return [...decorations.methods].flatMap(([handler, { routes }]) =>
     routes.map(({ method, path: relative, options }) => {
-      const absolute = (one: string) => decoratedPath(collection, one, param, `${resource.name}.${handler}`)
-      const path = absolute(relative)
-      const aliases = (options.aliases ?? []).map(absolute)
-      return { handler, method, path, aliases, ...fromOptions(options, path) }
+      const toAbsolute = (path: string) => resolvePath(collection, path, param, `${resource.name}.${handler}`)
+      const path = toAbsolute(relative)
+      const aliases = (options.aliases ?? []).map(toAbsolute)
+      return { handler, method, path, aliases, ...convertOptions(options, path) }
     }),
   )
 }
@@ -145,7 +147,7 @@ function decoratedRoutes(
  * @param param the parameter of an item: `post_id`; undefined for a singular resource
  * @throws DeclarationError when the path begins with any other parameter
  */
-function decoratedPath(
+function resolvePath(
   collection: string,
   relative: string,
   param: string | undefined,
@@ -170,8 +172,8 @@ function decoratedPath(
   )
 }
 
-/** Converts the options of a route, except for its aliases, to the members of its declaration. */
-export function fromOptions(
+/** Converts the options of a route, except for its aliases, to properties of its declaration. */
+export function convertOptions(
   options: RouteOptions,
   path: string,
 ): Pick<RouteDeclaration, 'name' | 'hasDefaultName' | 'readsBody' | 'description'> {

@@ -7,7 +7,7 @@ interface Node<Entry> {
   parameter: Node<Entry> | undefined
   /** The entries whose path ends here. */
   entries: Entry[]
-  /** The entries with a wildcard from here. */
+  /** The entries with a wildcard that begins here. */
   rest: Entry[]
 }
 
@@ -16,7 +16,7 @@ interface Node<Entry> {
  * on the number of routes. @koa/router decides whether a candidate matches.
  */
 export class RouteIndex<Entry> {
-  private readonly root: Node<Entry> = emptyNode()
+  private readonly root: Node<Entry> = createNode()
 
   add(pattern: PathPattern, entry: Entry): void {
     let node = this.root
@@ -26,40 +26,40 @@ export class RouteIndex<Entry> {
         return
       }
       const [first] = tokens
-      if (tokens.length === 1 && first?.kind === 'text') node = childOf(node, encodeURIComponent(first.text))
-      else node = node.parameter ??= emptyNode()
+      if (tokens.length === 1 && first?.kind === 'text') node = addChild(node, encodeURIComponent(first.text))
+      else node = node.parameter ??= createNode()
     }
     node.entries.push(entry)
   }
 
   /** Finds the entries whose path may match, in any order. */
-  candidates(path: string): Entry[] {
-    const found: Entry[] = []
-    collect(this.root, path, path === '/' ? 2 : 1, found)
-    return found
+  findCandidates(path: string): Entry[] {
+    const matches: Entry[] = []
+    collect(this.root, path, path === '/' ? 2 : 1, matches)
+    return matches
   }
 }
 
 /** @param start the position of the next segment, which is beyond the path if no segment is left */
-function collect<Entry>(node: Node<Entry>, path: string, start: number, found: Entry[]): void {
+function collect<Entry>(node: Node<Entry>, path: string, start: number, matches: Entry[]): void {
   if (start > path.length) {
-    found.push(...node.entries)
+    matches.push(...node.entries)
     return
   }
   const slash = path.indexOf('/', start)
   const end = slash < 0 ? path.length : slash
-  if (node.rest.length > 0) found.push(...node.rest)
+  if (node.rest.length > 0) matches.push(...node.rest)
   const child = node.children.size > 0 ? node.children.get(path.slice(start, end)) : undefined
-  if (child) collect(child, path, end + 1, found)
-  if (node.parameter && end > start) collect(node.parameter, path, end + 1, found)
+  if (child) collect(child, path, end + 1, matches)
+  if (node.parameter && end > start) collect(node.parameter, path, end + 1, matches)
 }
 
-function childOf<Entry>(node: Node<Entry>, text: string): Node<Entry> {
-  const child = node.children.get(text) ?? emptyNode<Entry>()
+function addChild<Entry>(node: Node<Entry>, text: string): Node<Entry> {
+  const child = node.children.get(text) ?? createNode<Entry>()
   node.children.set(text, child)
   return child
 }
 
-function emptyNode<Entry>(): Node<Entry> {
+function createNode<Entry>(): Node<Entry> {
   return { children: new Map(), parameter: undefined, entries: [], rest: [] }
 }

@@ -25,9 +25,9 @@ export interface Match {
 
 /** The routes of one path, which have the same parameters. */
 interface PathEntry {
-  /** The layer of the first route, which matches for all of them. */
+  /** The layer of the first route. If it matches, the others match, too. */
   layer: RouteLayer
-  routed: Pick<Match, 'route' | 'layer'>[]
+  targets: Pick<Match, 'route' | 'layer'>[]
 }
 
 /** The routes of an application in the order of declaration, for serving, listing and naming them. */
@@ -41,11 +41,11 @@ export class RouteTable {
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
   /** The first page of each resource, for links. The key is the path of the item that the resource is nested in, or ''. */
   private readonly firstPages = new Map<string, DeclaredRoute[]>()
-  /** Has a layer for each path of each route, in the order of declaration. Tools for Koa find the routes here. */
+  /** The router with a layer for each path of each route, in the order of declaration. Tools for Koa read it. */
   readonly router = new Router({ sensitive: true })
   private readonly index = new RouteIndex<PathEntry>()
   private readonly entries = new Map<string, PathEntry>()
-  private readonly named = new Map<string, DeclaredRoute>()
+  private readonly routesByName = new Map<string, DeclaredRoute>()
 
   /**
    * Adds a route after the existing ones.
@@ -84,12 +84,12 @@ export class RouteTable {
   /** Finds the routes whose path and host match, whatever their method is, in the order of declaration. */
   match(host: string, path: string): Match[] {
     const matches: Match[] = []
-    const entries = this.index.candidates(path)
+    const entries = this.index.findCandidates(path)
     for (const entry of entries) {
       const captures = entry.layer.regexp.exec(path)
       if (!captures) continue
-      const params = paramsOf(entry.layer, captures)
-      for (const { route, layer } of entry.routed) {
+      const params = decodeParams(entry.layer, captures)
+      for (const { route, layer } of entry.targets) {
         const hostParams = route.host?.match(host)
         if (!route.host) matches.push({ route, layer, params })
         else if (hostParams) matches.push({ route, layer, params: { ...hostParams, ...params } })
@@ -109,46 +109,46 @@ export class RouteTable {
    * @throws UnknownRoute when there is no such name, MissingParameter when a parameter is missing
    */
   pathFor(name: string, ...args: PathArgument[]): string {
-    const route = this.named.get(name)
-    if (!route) throw new UnknownRoute(name, nearest(name, this.named.keys()))
+    const route = this.routesByName.get(name)
+    if (!route) throw new UnknownRoute(name, nearest(name, this.routesByName.keys()))
     return route.url(...args)
   }
 
   private register(pattern: PathPattern, route: DeclaredRoute): void {
     const path = pattern.toRouterPath()
     const run = (ctx: unknown): Promise<unknown> => route.run(ctx as Context)
-    // It runs with our context, and `register` returns the router itself only for a list of paths.
+    // The function runs with our context. `register` only returns the router itself for a list of paths.
     const layer = this.router.register(path, [...route.methods], run) as unknown as RouteLayer
     const existing = this.entries.get(path)
     if (existing) {
-      existing.routed.push({ route, layer })
+      existing.targets.push({ route, layer })
       return
     }
-    const entry = { layer, routed: [{ route, layer }] }
+    const entry = { layer, targets: [{ route, layer }] }
     this.entries.set(path, entry)
     this.index.add(pattern, entry)
   }
 
-  /** A default name belongs to its first path, unless another path has the name by declaration. */
+  /** Registers the name of a route. A default name belongs to the first path, unless another route declares the name. */
   private claimName(name: string, route: DeclaredRoute): void {
-    const taken = this.named.get(name)
-    if (taken && taken.path !== route.path) {
+    const owner = this.routesByName.get(name)
+    if (owner && owner.path !== route.path) {
       if (route.hasDefaultName) {
         route.name = undefined
         return
       }
-      if (!taken.hasDefaultName) throw nameTaken(name, taken, route)
-      for (const one of this.routes) if (one.name === name) one.name = undefined
-    } else if (taken && !taken.hasDefaultName) return
-    this.named.set(name, route)
+      if (!owner.hasDefaultName) throw createNameError(name, owner, route)
+      for (const other of this.routes) if (other.name === name) other.name = undefined
+    } else if (owner && !owner.hasDefaultName) return
+    this.routesByName.set(name, route)
     this.helpers[name] = (...args) => route.pattern.fill(args, route.name)
   }
 }
 
-function nameTaken(name: string, taken: DeclaredRoute, route: DeclaredRoute): DeclarationError {
+function createNameError(name: string, owner: DeclaredRoute, route: DeclaredRoute): DeclarationError {
   return new DeclarationError(
-    `Two routes are named "${name}": ${taken.path} (${taken.handlerName}) and ${route.path} (${route.handlerName}). ` +
-      (isMountedTwice(taken, route)
+    `Two routes are named "${name}": ${owner.path} (${owner.handlerName}) and ${route.path} (${route.handlerName}). ` +
+      (isMountedTwice(owner, route)
         ? 'Remove the option "name" of @Route. Each place where the class is mounted then derives a name from its path.'
         : 'Change the name or the path of one of them.'),
   )
@@ -167,8 +167,8 @@ function isMountedTwice({ resource }: DeclaredRoute, other: DeclaredRoute): bool
   return !actions.some(({ handler }) => handler === resource.action)
 }
 
-/** The decoded parameters of a path. Decoding cannot fail, because `canonicalPath` has encoded the path. */
-function paramsOf({ paramNames }: RouteLayer, captures: RegExpExecArray): PathParams {
+/** Decodes the parameters of a path. Decoding cannot fail, because `canonicalPath` has encoded the path. */
+function decodeParams({ paramNames }: RouteLayer, captures: RegExpExecArray): PathParams {
   const params: Record<string, string> = {}
   for (let index = 0; index < paramNames.length; index++) {
     const name = paramNames[index]?.name

@@ -9,7 +9,7 @@ import type { PolicyClass } from '../policies/policy.js'
 import { middlewareOf } from '../resources/decorations.js'
 import { scanResource, type ResourceDefinition } from '../resources/scanner.js'
 import { toMiddleware } from './handler.js'
-import { fromOptions, resourceRoutes } from './resource-routes.js'
+import { convertOptions, createResourceRoutes } from './resource-routes.js'
 import type { DeclaredRoute } from './declared-route.js'
 import { Mount } from './mount.js'
 import { RouteTable } from './route-table.js'
@@ -44,7 +44,7 @@ export class Declarations {
   readonly table = new RouteTable()
   /** Every registered middleware, once. */
   readonly middleware = new Set<Middleware>()
-  /** The policy of each model: that of the first resource that declares one. */
+  /** The policy of each model, which the first resource with a policy for it declares. */
   readonly policies = new Map<Function, PolicyClass>()
   /** The item scopes of each resource class, one for each declaration. */
   readonly items = new Map<ResourceClass, Scope[]>()
@@ -77,11 +77,11 @@ export class Scope {
    */
   use(...middleware: AnyMiddleware[]): this {
     checkMiddleware('app.use', middleware)
-    const added = middleware.map((one) => this.declarations.injector.toFunction(one))
-    for (const one of added) this.declarations.middleware.add(one)
-    for (const target of added.flatMap(({ injects = [] }) => injects))
+    const functions = middleware.map((item) => this.declarations.injector.toFunction(item))
+    for (const fn of functions) this.declarations.middleware.add(fn)
+    for (const target of functions.flatMap(({ injects = [] }) => injects))
       this.declarations.injector.factory(target)
-    this.mount = this.mount.with({ middleware: [...this.mount.middleware, ...added] })
+    this.mount = this.mount.with({ middleware: [...this.mount.middleware, ...functions] })
     return this
   }
 
@@ -115,13 +115,13 @@ export class Scope {
     return this.route('HEAD', path, handler, options)
   }
 
-  /** Declares a route for OPTIONS. Without one, an existing path returns 204 with the `Allow` header. */
+  /** Declares a route for OPTIONS. Without this route, an existing path returns 204 with the `Allow` header. */
   options(path: string, handler: Handler, options?: RouteOptions): DeclaredRoute {
     return this.route('OPTIONS', path, handler, options)
   }
 
   /**
-   * Redirects GET requests to another path, which may have the same parameters. The query is kept.
+   * Redirects GET requests to another path, which may have the same parameters. Keeps the query.
    *
    * @param to a path from the root, also within a group, or the URL of another site
    * @param status 301, 302, 303, 307 or 308
@@ -134,20 +134,20 @@ export class Scope {
       ctx.status = status
       ctx.redirect(
         origin +
-          pattern.fill([Object.fromEntries(pattern.params.map((it) => [it, ctx.params[it]]))]) +
+          pattern.fill([Object.fromEntries(pattern.params.map((name) => [name, ctx.params[name]]))]) +
           ctx.search,
       )
     })
-    const unknown = pattern.params.find((name) => !route.pattern.params.includes(name))
-    if (unknown) {
-      throw new DeclarationError(`${route.path} redirects to ${to}, but has no parameter "${unknown}".`)
+    const unknownName = pattern.params.find((name) => !route.pattern.params.includes(name))
+    if (unknownName) {
+      throw new DeclarationError(`${route.path} redirects to ${to}, but has no parameter "${unknownName}".`)
     }
     return route
   }
 
   /**
-   * Serves the OpenAPI document of this scope: of all routes that are declared in it, wherever, except for those of an inner
-   * group or host with its own document. It runs the middleware above it, like any other route.
+   * Serves an OpenAPI document that describes all routes of this scope, above and below it, except for those of an inner group or
+   * host with its own document. Like any route, it runs the middleware above it.
    *
    * @example app.openapi('/openapi.json', { title: 'Blog', version: '1', page: '/docs' })
    */
@@ -156,7 +156,7 @@ export class Scope {
     const { page } = options
     const document = { path: mount.pathOf(path), options, scope: mount.scopes.at(-1), host: mount.host }
     declarations.documents.push(document)
-    // The extension is loaded with the first request of a document, and not with the framework.
+    // Loads the extension with the first request of a document, not with the framework.
     const load = () => import('../openapi/index.js')
     const openapi: Handler & Hooks = async (ctx) => (await load()).serve(ctx, document, declarations)
     // A mistake stops the start in development and in specs, and never in production.
@@ -164,18 +164,18 @@ export class Scope {
       if (env !== 'production' || page) (await load()).checkDocument(declarations, document, env)
     }
     declarations.middleware.add(openapi)
-    for (const one of page ? [path, page, `${page}/{file}`] : [path]) this.get(one, openapi)
+    for (const route of page ? [path, page, `${page}/{file}`] : [path]) this.get(route, openapi)
     return this
   }
 
   /** Creates a scope whose paths begin with a prefix, with its own middleware. */
   group(prefix: string, declare?: (group: Scope) => void): Scope {
-    return this.scopeOf({ path: this.mount.pathOf(prefix) }, declare)
+    return this.createScope({ path: this.mount.pathOf(prefix) }, declare)
   }
 
   /** Creates a scope for a virtual host: `app.host('{tenant}.example.com')`. */
   host(pattern: string, declare?: (host: Scope) => void): Scope {
-    return this.scopeOf({ host: pattern }, declare)
+    return this.createScope({ host: pattern }, declare)
   }
 
   /**
@@ -189,9 +189,9 @@ export class Scope {
   resource(resource: ResourceClass): Scope
   resource(path: string, resource: ResourceClass): Scope
   resource(...args: [ResourceClass] | [string, ResourceClass]): Scope {
-    const [given, resource] = args.length === 1 ? [undefined, args[0]] : args
+    const [explicitPath, resource] = args.length === 1 ? [undefined, args[0]] : args
     const definition = scanResource(resource)
-    const path = given ?? definition.path
+    const path = explicitPath ?? definition.path
     if (path === undefined) {
       throw new DeclarationError(
         `${resource.name} has no path. Decorate it with @Resource('/...'), or pass the path to resource().`,
@@ -201,15 +201,15 @@ export class Scope {
   }
 
   /**
-   * Serves the files of a folder to GET and HEAD. It matches every path below its own, so declare it last.
+   * Serves the files of a folder to GET and HEAD. The folder matches every path below its own, so declare it last.
    *
    * @param folder relative to the working directory
    */
   static(path: string, folder: string): this {
     const { host, middleware } = this.mount
-    const guards = middleware.filter((one) => one.guardsFiles === true)
-    const mounted = new StaticFolder(this.mount.pathOf(path), resolve(folder), host, guards)
-    this.declarations.table.addFolder(mounted)
+    const guards = middleware.filter((fn) => fn.guardsFiles === true)
+    const staticFolder = new StaticFolder(this.mount.pathOf(path), resolve(folder), host, guards)
+    this.declarations.table.addFolder(staticFolder)
     return this
   }
 
@@ -225,7 +225,7 @@ export class Scope {
       path: fullPath,
       host: mount.host,
       aliases: (options.aliases ?? []).map((alias) => mount.pathOf(alias)),
-      ...fromOptions(options, fullPath),
+      ...convertOptions(options, fullPath),
       scopes: mount.scopes,
       handlerName,
       middleware: mount.middleware,
@@ -234,7 +234,7 @@ export class Scope {
     })
   }
 
-  private scopeOf(changes: Partial<Mount>, declare?: (scope: Scope) => void): Scope {
+  private createScope(changes: Partial<Mount>, declare?: (scope: Scope) => void): Scope {
     const scopes = [...this.mount.scopes, {}]
     const scope = new Scope(this.declarations, this.mount.with({ ...changes, scopes }))
     declare?.(scope)
@@ -244,9 +244,9 @@ export class Scope {
   private mountResource(definition: ResourceDefinition, path: string, mount: Mount): Scope {
     const { resource, decorations } = definition
     const { table, items, injector, middleware, policies } = this.declarations
-    const { item, routes } = resourceRoutes(definition, mount, mount.pathOf(path), injector)
+    const { item, routes } = createResourceRoutes(definition, mount, mount.pathOf(path), injector)
     for (const route of routes) table.add(route)
-    for (const one of middlewareOf(decorations)) middleware.add(injector.toFunction(one))
+    for (const item of middlewareOf(decorations)) middleware.add(injector.toFunction(item))
     for (const { model, policy } of item.policies) if (!policies.has(model)) policies.set(model, policy)
     const scope = new Scope(this.declarations, item)
     items.set(resource, [...(items.get(resource) ?? []), scope])
@@ -254,17 +254,17 @@ export class Scope {
   }
 
   /**
-   * Where a resource is mounted: here, if the resource has no parent or this is the scope of an item; else in the item of its
-   * parent, with the middleware of both.
+   * Returns where a resource is mounted: in this scope, if the resource has no parent or the scope belongs to an item; else in the
+   * item of its parent, with the middleware of both.
    */
   private mountFor({ resource, parent }: ResourceDefinition): Mount {
     if (!parent || this.mount.parentKeys.length > 0) return this.mount
-    const all = this.declarations.items.get(parent) ?? []
-    const [item, another] = all.filter((one) => this.mount.contains(one.mount))
+    const scopes = this.declarations.items.get(parent) ?? []
+    const [item, another] = scopes.filter((scope) => this.mount.contains(scope.mount))
     if (!item) {
-      const where = all.length > 0 ? 'is declared elsewhere' : 'is not declared yet'
+      const problem = scopes.length > 0 ? 'is declared elsewhere' : 'is not declared yet'
       throw new DeclarationError(
-        `The parent of ${resource.name}, ${parent.name}, ${where}. Declare resource(${parent.name}) above it, in the same group or host.`,
+        `The parent of ${resource.name}, ${parent.name}, ${problem}. Declare resource(${parent.name}) above it, in the same group or host.`,
       )
     }
     if (another) {
@@ -273,7 +273,7 @@ export class Scope {
       )
     }
     const { middleware } = item.mount
-    const added = this.mount.middleware.filter((one) => !middleware.includes(one))
+    const added = this.mount.middleware.filter((fn) => !middleware.includes(fn))
     return item.mount.with({ middleware: [...middleware, ...added], scopes: this.mount.scopes })
   }
 }

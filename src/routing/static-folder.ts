@@ -6,9 +6,9 @@ export class StaticFolder {
   readonly host: HostPattern | undefined
 
   /**
-   * @param prefix its path: `/` or `/assets`
+   * @param prefix the path at which it is mounted: `/` or `/assets`
    * @param folder an absolute path
-   * @param host its virtual host
+   * @param host the virtual host
    * @param middleware runs before a file is sent
    */
   constructor(
@@ -20,13 +20,13 @@ export class StaticFolder {
     this.host = host === undefined ? undefined : new HostPattern(host)
   }
 
-  /** Whether a path leads to it. */
+  /** Whether a request leads to the folder. */
   contains(path: string, request: { readonly hostname: string }): boolean {
     const isBelow = this.prefix === '/' || path === this.prefix || path.startsWith(`${this.prefix}/`)
     return isBelow && (!this.host || this.host.match(request.hostname) !== undefined)
   }
 
-  /** The part of a path below its own, for which it may have a file. */
+  /** Returns the part of a path below the prefix, at which the folder may have a file. */
   fileOf(path: string): string {
     return (this.prefix === '/' ? path : path.slice(this.prefix.length)) || '/'
   }

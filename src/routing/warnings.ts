@@ -12,10 +12,10 @@ import type { RouteTable } from './route-table.js'
  *
  * @throws DeclarationError when two resources are at one path
  */
-export function shadowedRoutes(table: RouteTable): string[] {
+export function findShadowedRoutes(table: RouteTable): string[] {
   return table.routes.flatMap((route) =>
     [route.pattern, ...route.aliases].flatMap((pattern) => {
-      const reason = shadowOf(route, pattern, table)
+      const reason = explainShadow(route, pattern, table)
       return reason
         ? `${route.method} ${pattern.path} (${route.handlerName}) is never reached: ${reason}`
         : []
@@ -24,7 +24,7 @@ export function shadowedRoutes(table: RouteTable): string[] {
 }
 
 /** Explains why no request reaches a path; undefined if requests do. */
-function shadowOf(route: DeclaredRoute, pattern: PathPattern, table: RouteTable): string | undefined {
+function explainShadow(route: DeclaredRoute, pattern: PathPattern, table: RouteTable): string | undefined {
   if (route.method === 'GET' && pattern.path === '/up')
     return 'the framework uses this path for its health check.'
   const hostname = route.host?.sample ?? ''
@@ -38,12 +38,12 @@ function shadowOf(route: DeclaredRoute, pattern: PathPattern, table: RouteTable)
   return `${earlier.method} ${earlier.path} (${earlier.handlerName}) is declared before it and matches the same requests.`
 }
 
-/** A resource has routes for all seven actions, so a second one at its path gets no request. */
+/** Rejects a second resource at the same path, because the routes of the first resource take all of its requests. */
 function rejectSecondResource(route: DeclaredRoute, earlier: DeclaredRoute): void {
-  const [one, other] = [earlier.resource, route.resource]
-  if (!one || !other || route.host?.pattern !== earlier.host?.pattern) return
-  const isSame = one.class === other.class
-  if (shapeOf(one.itemPath) !== shapeOf(other.itemPath) || (isSame && one.action !== other.action)) return
+  const [left, right] = [earlier.resource, route.resource]
+  if (!left || !right || route.host?.pattern !== earlier.host?.pattern) return
+  const isSame = left.class === right.class
+  if (shapeOf(left.itemPath) !== shapeOf(right.itemPath) || (isSame && left.action !== right.action)) return
   const [first, second] = [earlier, route].map(({ handlerName }) => handlerName.split('.')[0])
   throw new DeclarationError(
     `Two resources are declared at ${route.path}: ${first} and ${isSame ? 'the same class again' : second}. No request ` +
@@ -57,7 +57,7 @@ function shapeOf(path: string): string {
 }
 
 /** Returns a warning for each method whose name differs by one letter from a handler that its class does not implement. */
-export function misspelledHandlers(resources: Iterable<ResourceClass>): string[] {
+export function findMisspelledHandlers(resources: Iterable<ResourceClass>): string[] {
   return [...resources].flatMap((resource) => {
     const missing = actionsOf(resource).filter((action) => !isImplemented(resource, action))
     const methods = unroutedMethodsOf(resource)

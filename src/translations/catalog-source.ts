@@ -19,9 +19,9 @@ export class CatalogSource {
   /**
    * Returns the texts. Reads them again if a file was changed, added or removed.
    *
-   * @throws BrokenTranslations as long as a file cannot be read; `latest` stays the catalog that was read before
+   * @throws BrokenTranslations as long as a file cannot be read; `latest` remains the previous catalog
    */
-  reloaded(): Catalog {
+  reload(): Catalog {
     const stamp = stampOf(this.folder)
     if (stamp !== this.stamp) {
       this.latest = this.read()
@@ -35,7 +35,7 @@ export class CatalogSource {
   }
 }
 
-/** The names and modification times of the files. */
+/** Returns a text that changes with the names, times and sizes of the files. */
 function stampOf(folder: string): string {
   return localeFiles(folder)
     .map(({ file }) => {

@@ -5,7 +5,7 @@ import { canonicalLocale, defaultLocale, pluralRules } from './formatters.js'
 import { interpolate, type Values } from './interpolation.js'
 import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 
-/** The folder of the framework's own texts. */
+/** The folder of the framework's own translations. */
 export const frameworkLocales = join(import.meta.dirname, '../../../locales')
 
 /** The options of a catalog. */
@@ -29,7 +29,7 @@ export class Catalog {
   /** The files that have not been read yet, by locale. */
   private readonly unread = new Map<string, string[]>()
   /** The texts of a locale and its fallbacks, by id. */
-  private readonly merged = new Map<string, ReadonlyMap<string, Text>>()
+  private readonly mergedTexts = new Map<string, ReadonlyMap<string, Text>>()
 
   /**
    * @throws BrokenTranslations with the file and line, when a file cannot be read or has no locale in its name, or an id
@@ -55,12 +55,12 @@ export class Catalog {
   translate(locale: string, id: string, values: Values = {}, source?: TextSource): string | undefined {
     const text = this.textsFor(locale).get(id)
     if (!text || (source === 'application' && !this.isOwn(text.locale, id))) return undefined
-    return interpolate(choose(text, values), values, text.locale)
+    return interpolate(chooseForm(text, values), values, text.locale)
   }
 
   /** The texts of a locale and its fallbacks, by id: those of `de-CH` come from `de-CH`, `de`, `en-US` and `en`, in this order. */
   textsFor(locale: string): ReadonlyMap<string, Text> {
-    const cached = this.merged.get(locale)
+    const cached = this.mergedTexts.get(locale)
     if (cached) return cached
     const texts = new Map<string, Text>()
     for (const candidate of [locale, this.fallback, defaultLocale].flatMap(truncations).toReversed())
@@ -69,7 +69,7 @@ export class Catalog {
           texts.set(id, { translation, locale: candidate })
     // Only existing locales are cached, so that requests cannot fill the memory.
     const existing = [...this.locales, ...(this.base?.locales ?? []), this.fallback, defaultLocale]
-    if (existing.includes(locale)) this.merged.set(locale, texts)
+    if (existing.includes(locale)) this.mergedTexts.set(locale, texts)
     return texts
   }
 
@@ -78,12 +78,12 @@ export class Catalog {
     return this.textsFor(locale).has(id)
   }
 
-  /** Whether the folder of the application has this text. */
+  /** Whether the folder of the application has a text. */
   private isOwn(locale: string, id: string): boolean {
     return this.base !== undefined && this.textsOf(locale)?.has(id) === true
   }
 
-  /** The texts of the folder in this locale, whose files are read first. */
+  /** Returns the texts of the folder in a locale. Reads the files of the locale on the first call. */
   private textsOf(locale: string): ReadonlyMap<string, Translation> | undefined {
     const files = this.unread.get(locale)
     if (files) {
@@ -94,7 +94,7 @@ export class Catalog {
   }
 }
 
-/** Whose texts are searched. */
+/** The owner of the texts that are searched. */
 export type TextSource = 'application' | 'all'
 
 /** A text and its locale. */
@@ -103,7 +103,7 @@ export interface Text {
   locale: string
 }
 
-/** `de-CH` -> `de` */
+/** Returns the language of a locale: `de-CH` -> `de`. */
 export function languageOf(locale: string): string {
   return truncations(locale).at(-1) ?? locale
 }
@@ -121,13 +121,13 @@ export function truncations(locale: string): string[] {
 
 /** The files of a folder and its subfolders, with their locale. Hidden files are skipped, because editors create them. */
 export function localeFiles(folder: string): { file: string; locale: string }[] {
-  return namesIn(folder)
+  return listNames(folder)
     .filter((name) => /\.ya?ml$/i.test(name) && !/(^|[\\/])\./.test(name))
     .toSorted()
-    .map((name) => ({ file: join(folder, name), locale: localeOf(join(folder, name)) }))
+    .map((name) => ({ file: join(folder, name), locale: parseLocale(join(folder, name)) }))
 }
 
-function namesIn(folder: string): string[] {
+function listNames(folder: string): string[] {
   try {
     return readdirSync(folder, { recursive: true, encoding: 'utf8' })
   } catch (error) {
@@ -135,7 +135,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-function localeOf(file: string): string {
+function parseLocale(file: string): string {
   const tag = /\.([a-z]{2,3}(?:-[a-z0-9]+)*)\.ya?ml$/i.exec(file)?.[1]
   const locale = tag && canonicalLocale(tag)
   if (locale) return locale
@@ -145,8 +145,8 @@ function localeOf(file: string): string {
 function readTexts(files: readonly string[]): ReadonlyMap<string, Translation> {
   const entries = new Map<string, Entry>()
   for (const entry of files.flatMap(readLocaleFile)) addOnce(entries, entry)
-  const translated = [...entries.values()].filter(({ translation }) => !isEmpty(translation))
-  return new Map(translated.map(({ id, translation }) => [id, translation]))
+  const nonEmpty = [...entries.values()].filter(({ translation }) => !isEmpty(translation))
+  return new Map(nonEmpty.map(({ id, translation }) => [id, translation]))
 }
 
 function addOnce(entries: Map<string, Entry>, entry: Entry): void {
@@ -158,10 +158,10 @@ function addOnce(entries: Map<string, Entry>, entry: Entry): void {
   entries.set(entry.id, entry)
 }
 
-function choose({ translation, locale }: Text, { count }: Values): string {
+function chooseForm({ translation, locale }: Text, { count }: Values): string {
   if (typeof translation === 'string') return translation
-  const isNone = Number(count) === 0 && 'zero' in translation
-  const category = isNone ? 'zero' : pluralRules(locale).select(Number(count))
+  const isZero = Number(count) === 0 && 'zero' in translation
+  const category = isZero ? 'zero' : pluralRules(locale).select(Number(count))
   return translation[category] || (translation['other'] ?? '')
 }
 

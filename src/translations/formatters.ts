@@ -1,18 +1,18 @@
 import { memoize } from '../common/memoize.js'
 
-/** The last fallback. */
+/** The locale that is used if no other one has a text. */
 export const defaultLocale = 'en-US'
 
 /**
  * Memoizes a formatter for each locale, because formatters of Intl are slow to create. A malformed locale (`xx_YY`) uses
- * the formatter of the default one.
+ * the formatter of the default locale.
  */
-export function memoizedByLocale<T>(make: (locale: string) => T): (locale: string) => T {
-  return memoize((locale) => make(canonicalLocale(locale) ? locale : defaultLocale))
+export function memoizeByLocale<T>(create: (locale: string) => T): (locale: string) => T {
+  return memoize((locale) => create(canonicalLocale(locale) ? locale : defaultLocale))
 }
 
 /** Formats a day: `May 1, 2026`. */
-export const dayFormat = memoizedByLocale(
+export const dayFormat = memoizeByLocale(
   (locale) => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }),
 )
 
@@ -21,26 +21,26 @@ export function zonedFormat(locale: string, timeZone: string): (date: Date) => s
   return zonedFormats(locale)(timeZone)
 }
 
-const zonedFormats = memoizedByLocale((locale) =>
+const zonedFormats = memoizeByLocale((locale) =>
   memoize((timeZone) => {
-    const moment = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone })
+    const dateTime = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone })
     // `timeZoneName` cannot be combined with the styles.
     const zone = new Intl.DateTimeFormat(locale, { timeZoneName: 'short', timeZone })
     const nameOf = (date: Date) => zone.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value
-    return (date: Date): string => `${moment.format(date)} ${nameOf(date)}`
+    return (date: Date): string => `${dateTime.format(date)} ${nameOf(date)}`
   }),
 )
 
 /** Formats lists: `a, b and c` and `a, b or c`. */
 export const listFormats = {
-  conjunction: memoizedByLocale((locale) => new Intl.ListFormat(locale, { type: 'conjunction' })),
-  disjunction: memoizedByLocale((locale) => new Intl.ListFormat(locale, { type: 'disjunction' })),
+  conjunction: memoizeByLocale((locale) => new Intl.ListFormat(locale, { type: 'conjunction' })),
+  disjunction: memoizeByLocale((locale) => new Intl.ListFormat(locale, { type: 'disjunction' })),
 }
 
 /** Selects the plural form of a number. */
-export const pluralRules = memoizedByLocale((locale) => new Intl.PluralRules(locale))
+export const pluralRules = memoizeByLocale((locale) => new Intl.PluralRules(locale))
 
-/** The usual spelling of a locale: `en-us` -> `en-US`; undefined for anything else. */
+/** Returns the usual spelling of a locale: `en-us` -> `en-US`; undefined if the text isn't a locale. */
 export function canonicalLocale(text: string): string | undefined {
   try {
     return Intl.getCanonicalLocales(text)[0]

@@ -11,9 +11,9 @@ export type Values = Record<string, unknown>
 export function interpolate(text: string, values: Values, locale: string): string {
   if (!text.includes('{{')) return text
   let result = ''
-  for (const { source, name } of partsOf(text)) {
+  for (const { source, name } of parseText(text)) {
     const value = name !== undefined && Object.hasOwn(values, name) ? values[name] : undefined
-    result += value === undefined ? source : written(value, locale)
+    result += value === undefined ? source : formatValue(value, locale)
   }
   return result
 }
@@ -24,7 +24,7 @@ interface Part {
   name?: string
 }
 
-const partsOf = memoize(
+const parseText = memoize(
   (text): Part[] =>
     text
       .split(/(\{\{\s*\w+\s*\}\})/)
@@ -33,28 +33,28 @@ const partsOf = memoize(
 )
 
 /** Joins the lists in values with "or", as choices in validation messages. */
-export function withChoices(values: Values, locale: string): Values {
+export function joinChoices(values: Values, locale: string): Values {
   if (!Object.values(values).some(Array.isArray)) return values
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [
       name,
-      Array.isArray(value) ? joined(value, locale, 'disjunction') : value,
+      Array.isArray(value) ? joinList(value, locale, 'disjunction') : value,
     ]),
   )
 }
 
-function written(value: unknown, locale: string): string {
-  if (Array.isArray(value)) return joined(value, locale, 'conjunction')
-  if (value instanceof Date && !Number.isNaN(value.getTime())) return dated(value, locale)
+function formatValue(value: unknown, locale: string): string {
+  if (Array.isArray(value)) return joinList(value, locale, 'conjunction')
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return formatDate(value, locale)
   return value === null ? '' : String(value)
 }
 
-function joined(values: unknown[], locale: string, type: keyof typeof listFormats): string {
-  return listFormats[type](locale).format(values.map((value) => written(value, locale)))
+function joinList(values: unknown[], locale: string, type: keyof typeof listFormats): string {
+  return listFormats[type](locale).format(values.map((value) => formatValue(value, locale)))
 }
 
 /** Formats a day, or a datetime if the date has a time. Both are in UTC. */
-function dated(date: Date, locale: string): string {
+function formatDate(date: Date, locale: string): string {
   const isDay = date.getTime() % 86_400_000 === 0
   return isDay ? dayFormat(locale).format(date) : zonedFormat(locale, 'UTC')(date)
 }

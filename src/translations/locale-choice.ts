@@ -10,7 +10,7 @@ export interface LocalePreferences {
 }
 
 /**
- * Chooses one of the existing locales: the earlier choice, else the one that the browser prefers (RFC 9110, section
+ * Chooses one of the existing locales: the earlier choice, else the locale that the browser prefers (RFC 9110, section
  * 12.5.4), else the fallback.
  */
 export function chooseLocale(
@@ -21,14 +21,14 @@ export function chooseLocale(
   for (const preference of preferences.chosen) {
     const locale =
       typeof preference === 'string' && preference.length <= maxTagLength
-        ? match(preference, locales)
+        ? findClosest(preference, locales)
         : undefined
     if (locale !== undefined) return locale
   }
-  return accepted(locales, preferences.accept, fallback) ?? match(fallback, locales) ?? fallback
+  return chooseAccepted(locales, preferences.accept, fallback) ?? findClosest(fallback, locales) ?? fallback
 }
 
-/** The maximum length of a language tag; longer ones are ignored (RFC 5646, section 4.4.1). */
+/** The maximum length of a language tag. Longer tags are ignored (RFC 5646, section 4.4.1). */
 const maxTagLength = 35
 
 interface Range {
@@ -36,12 +36,12 @@ interface Range {
   quality: number
 }
 
-function accepted(locales: readonly string[], header: string, fallback: string): string | undefined {
+function chooseAccepted(locales: readonly string[], header: string, fallback: string): string | undefined {
   const ranges = rangesOf(header)
   const allowed = locales.filter((locale) => !isRefused(locale, ranges))
   for (const { tag, quality } of ranges.toSorted((a, b) => b.quality - a.quality)) {
     if (quality === 0) break
-    const locale = tag === '*' ? (match(fallback, allowed) ?? allowed[0]) : match(tag, allowed)
+    const locale = tag === '*' ? (findClosest(fallback, allowed) ?? allowed[0]) : findClosest(tag, allowed)
     if (locale !== undefined) return locale
   }
   return undefined
@@ -63,20 +63,20 @@ function parseAcceptLanguage(header: string): readonly Range[] {
 /** Whether the most specific range that matches a locale excludes it. */
 function isRefused(locale: string, ranges: readonly Range[]): boolean {
   for (const tag of [...truncations(locale.toLowerCase()), '*']) {
-    const range = ranges.find((one) => one.tag === tag)
+    const range = ranges.find((candidate) => candidate.tag === tag)
     if (range) return range.quality === 0
   }
   return false
 }
 
-/** The closest existing locale: the same, a more general one, or the first of its language. */
-function match(wanted: string, locales: readonly string[]): string | undefined {
-  const lower = wanted.toLowerCase()
-  const names = truncations(lower)
+/** Finds the closest existing locale: the same, a more general one, or the first of the language. */
+function findClosest(tag: string, locales: readonly string[]): string | undefined {
+  const lowerTag = tag.toLowerCase()
+  const names = truncations(lowerTag)
   for (const name of names) {
-    const locale = locales.find((one) => one.toLowerCase() === name)
+    const locale = locales.find((candidate) => candidate.toLowerCase() === name)
     if (locale !== undefined) return locale
   }
-  const language = names.at(-1) ?? lower
-  return locales.find((one) => one.toLowerCase().startsWith(`${language}-`))
+  const language = names.at(-1) ?? lowerTag
+  return locales.find((candidate) => candidate.toLowerCase().startsWith(`${language}-`))
 }

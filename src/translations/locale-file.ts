@@ -3,10 +3,10 @@ import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import { BrokenTranslations } from '../errors.js'
 
-/** yaml is loaded with the first file, so that an application without texts starts without it. */
+/** Loads yaml with the first file, because an application without translations does not need it. */
 const require = createRequire(import.meta.url)
 
-/** A text, or one for each plural category of the language (`one`, `other`, ...), chosen by the value `count`. */
+/** A text, or a text for each plural category of the language (`one`, `other`, ...), chosen by the value `count`. */
 export type Translation = string | Record<string, string>
 
 /** A translation, with its file and line. */
@@ -28,46 +28,46 @@ const categories = new Set(['zero', 'one', 'two', 'few', 'many', 'other'])
 export function readLocaleFile(file: string): Entry[] {
   const { LineCounter, parseDocument }: typeof Yaml = require('yaml')
   const lines = new LineCounter()
-  const document = parseDocument(textOf(file), { lineCounter: lines, prettyErrors: false })
+  const document = parseDocument(readText(file), { lineCounter: lines, prettyErrors: false })
   const [error] = document.errors
   if (error) throw new BrokenTranslations(file, lines.linePos(error.pos[0]).line, error.message)
-  return listOf(file, document).map((entry, index) => {
+  return readEntries(file, document).map((entry, index) => {
     const node = document.getIn([index], true)
     const line = isPositioned(node) ? lines.linePos(node.range[0]).line : 1
-    const problem = problemOf(entry)
+    const problem = findProblem(entry)
     if (problem !== undefined) throw new BrokenTranslations(file, line, problem)
     // Without a problem, the value is an entry.
     const { id, translation } = entry as Pick<Entry, 'id' | 'translation'>
-    return { id, translation: compact(translation), file, line }
+    return { id, translation: copyTexts(translation), file, line }
   })
 }
 
 /**
- * Copies texts. The parsed texts are slices of the whole file, which has two bytes per character if a single one is beyond
- * Latin-1. Every page that contains such a slice would have two bytes per character, too.
+ * Copies texts. The parsed texts are slices of the whole file, which needs two bytes per character if a single character is
+ * beyond Latin-1. Every page that contains such a slice would need two bytes per character, too.
  */
-function compact(translation: Translation): Translation {
-  if (typeof translation === 'string') return copied(translation)
-  return Object.fromEntries(Object.entries(translation).map(([category, text]) => [category, copied(text)]))
+function copyTexts(translation: Translation): Translation {
+  if (typeof translation === 'string') return copyText(translation)
+  return Object.fromEntries(Object.entries(translation).map(([category, text]) => [category, copyText(text)]))
 }
 
-function copied(text: string): string {
+function copyText(text: string): string {
   const encoding = /[\u0100-\uffff]/.test(text) ? 'utf16le' : 'latin1'
   return Buffer.from(text, encoding).toString(encoding)
 }
 
-/** Reads a file. A directory, a dangling link and bytes other than UTF-8 cannot be read. */
-function textOf(file: string): string {
+/** @throws BrokenTranslations for a directory, a dangling link and bytes other than UTF-8 */
+function readText(file: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(file))
   } catch (error) {
-    const isOfFile = error instanceof Error && 'syscall' in error
-    const problem = isOfFile ? error.message : 'The file is not encoded in UTF-8.'
+    const isFileError = error instanceof Error && 'syscall' in error
+    const problem = isFileError ? error.message : 'The file is not encoded in UTF-8.'
     throw new BrokenTranslations(file, 1, problem)
   }
 }
 
-function listOf(file: string, document: { toJS(): unknown }): unknown[] {
+function readEntries(file: string, document: { toJS(): unknown }): unknown[] {
   let entries: unknown
   try {
     entries = document.toJS() ?? []
@@ -79,22 +79,22 @@ function listOf(file: string, document: { toJS(): unknown }): unknown[] {
 }
 
 /** Returns the problem of an entry, or undefined if it is valid. */
-function problemOf(entry: unknown): string | undefined {
+function findProblem(entry: unknown): string | undefined {
   if (!isObject(entry) || typeof entry['id'] !== 'string' || entry['id'] === '') {
     return 'Each entry needs an "id" and a "translation".'
   }
   const { id, translation, ...others } = entry
-  const [extra] = Object.keys(others)
-  if (extra !== undefined)
-    return `The entry "${id}" has an unknown key "${extra}". Use only "id" and "translation".`
+  const [unknownKey] = Object.keys(others)
+  if (unknownKey !== undefined)
+    return `The entry "${id}" has an unknown key "${unknownKey}". Use only "id" and "translation".`
   if (typeof translation === 'string') return undefined
   if (!isObject(translation))
     return `The translation of "${id}" must be text. Put it in quotes if YAML reads it as another type.`
-  const wrong = Object.entries(translation).find(([, text]) => typeof text !== 'string')
-  if (wrong) return `The plural form "${wrong[0]}" of "${id}" must be text.`
-  const unknown = Object.keys(translation).find((category) => !categories.has(category))
-  if (unknown !== undefined) {
-    return `"${unknown}" of "${id}" isn't a plural form. Use ${[...categories].join(', ')}.`
+  const wrongForm = Object.entries(translation).find(([, text]) => typeof text !== 'string')
+  if (wrongForm) return `The plural form "${wrongForm[0]}" of "${id}" must be text.`
+  const unknownForm = Object.keys(translation).find((category) => !categories.has(category))
+  if (unknownForm !== undefined) {
+    return `"${unknownForm}" of "${id}" isn't a plural form. Use ${[...categories].join(', ')}.`
   }
   return 'other' in translation ? undefined : `The plural form "other" of "${id}" is missing.`
 }

@@ -3,24 +3,24 @@ import { PerRequest } from '../common/per-request.js'
 import { knownTimeZone } from '../common/time-zones.js'
 import { frameworkCatalog, type Catalog, type TextSource } from './catalog.js'
 import { defaultLocale } from './formatters.js'
-import { withChoices } from './interpolation.js'
+import { joinChoices } from './interpolation.js'
 import { chooseLocale } from './locale-choice.js'
 
 declare module '../context.js' {
   interface ContextMembers extends TranslationMembers {}
 }
 
-/** The members of a context that translate. */
+/** The methods and properties of the context that translate. */
 export interface TranslationMembers {
   /**
-   * The locale of this request: `en-US`, or the one chosen by the `translations()` middleware. If you assign a locale, the
-   * closest existing one is used, else the fallback. So the value may come from a user.
+   * The locale of this request: `en-US`, or the locale that the `translations()` middleware chooses. You can assign a locale that
+   * comes from a user: the closest existing locale is used, else the fallback.
    */
   locale: string
 
   /**
    * The time zone in which pages show datetimes and forms are read: the `time_zone` cookie, else `AppOptions.timeZone`, else
-   * UTC. If you assign a time zone, for example of the signed-in user, it is used unless it is unknown.
+   * UTC. You can assign a time zone, for example that of the user. An unknown time zone is ignored.
    */
   timeZone: string
 
@@ -46,9 +46,9 @@ export interface TranslationMembers {
 export interface Language {
   /** The texts of the request. */
   catalog: Catalog
-  /** The locale, if the catalog has none that is wanted. */
+  /** The locale that is used if the catalog has none of the preferred locales. */
   fallback: string
-  /** Chooses the locale that the request asks for. */
+  /** Chooses the locale that the request prefers. */
   choose(): string
   /** The locale, as soon as it is chosen. */
   locale?: string
@@ -70,17 +70,17 @@ export function translationMembers(
 ): TranslationMembers & ThisType<TranslationMembers & VisitorRequest> {
   return {
     get timeZone() {
-      const known = timeZones.get(this)
-      if (known !== undefined) return known
+      const cached = timeZones.get(this)
+      if (cached !== undefined) return cached
       this.vary('Cookie')
-      const chosen = knownTimeZone(decoded(cookiesOf(this).get('time_zone'))) ?? fallback
-      timeZones.set(this, chosen)
-      return chosen
+      const timeZone = knownTimeZone(decodeSlash(cookiesOf(this).get('time_zone'))) ?? fallback
+      timeZones.set(this, timeZone)
+      return timeZone
     },
 
-    set timeZone(chosen) {
-      const known = knownTimeZone(chosen)
-      if (known !== undefined) timeZones.set(this, known)
+    set timeZone(name) {
+      const timeZone = knownTimeZone(name)
+      if (timeZone !== undefined) timeZones.set(this, timeZone)
     },
 
     get locale() {
@@ -88,10 +88,10 @@ export function translationMembers(
       return language ? (language.locale ??= language.choose()) : defaultLocale
     },
 
-    set locale(wanted) {
+    set locale(preference) {
       const { catalog } = this
-      const { fallback, choose } = languages.get(this) ?? withoutChoice
-      const locale = chooseLocale(catalog.locales, { chosen: [wanted], accept: '' }, fallback)
+      const { fallback, choose } = languages.get(this) ?? defaultLanguage
+      const locale = chooseLocale(catalog.locales, { chosen: [preference], accept: '' }, fallback)
       languages.set(this, { catalog, fallback, choose, locale })
     },
 
@@ -105,15 +105,15 @@ export function translationMembers(
 
     get translate(): TranslationMembers['translate'] {
       return (id, values, source) =>
-        this.catalog.translate(this.locale, id, withChoices(values, this.locale), source)
+        this.catalog.translate(this.locale, id, joinChoices(values, this.locale), source)
     },
   }
 }
 
 /** The language of a request without `translations()`. */
-const withoutChoice = { fallback: defaultLocale, choose: () => defaultLocale }
+const defaultLanguage = { fallback: defaultLocale, choose: () => defaultLocale }
 
-/** A script may have encoded the slash in a cookie. */
-function decoded(cookie: string | undefined): string | undefined {
+/** Decodes the slash in a cookie, which a script may have encoded. */
+function decodeSlash(cookie: string | undefined): string | undefined {
   return cookie?.replace(/%2f/gi, '/')
 }

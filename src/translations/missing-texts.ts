@@ -4,8 +4,8 @@ import { languageOf, type Catalog } from './catalog.js'
 import { defaultLocale } from './formatters.js'
 
 /**
- * The ids that the templates of a folder pass to `t`, and that no locale has, with their places: `posts/show.pug:3`. Ids that
- * are computed are not found.
+ * The ids that the templates of a folder pass to `t`, and that no locale has, with their places: `posts/show.pug:3`. Does not
+ * find ids that are computed.
  */
 export function unknownTexts(catalog: Catalog, folder: string): [id: string, place: string][] {
   if (!existsSync(folder)) return []
@@ -13,11 +13,11 @@ export function unknownTexts(catalog: Catalog, folder: string): [id: string, pla
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.pug'))
     .toSorted()
-    .flatMap((name) => textsIn(readFileSync(join(folder, name), 'utf8'), name))
+    .flatMap((name) => findCalls(readFileSync(join(folder, name), 'utf8'), name))
     .filter(([id]) => !locales.some((locale) => catalog.has(locale, id)))
 }
 
-function textsIn(template: string, name: string): [id: string, place: string][] {
+function findCalls(template: string, name: string): [id: string, place: string][] {
   const calls = /(?<![\w$.])t\(\s*(['"])([^'"]+)\1\s*[,)]/g
   return template
     .split('\n')
@@ -27,8 +27,8 @@ function textsIn(template: string, name: string): [id: string, place: string][] 
 }
 
 /**
- * The texts that a locale lacks: those that exist in another locale, but neither in this one nor in its language. With the
- * text that pages show instead: of another language, or the id.
+ * The ids of the texts that a locale and its language lack, although another locale has them. Each with the text that pages show
+ * instead: of another language, or the id.
  */
 export function missingTexts(catalog: Catalog, locale: string): [id: string, shown: string][] {
   const texts = catalog.textsFor(locale)

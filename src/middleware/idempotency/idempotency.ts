@@ -5,13 +5,13 @@ import type { Database } from '../../data/database.js'
 import { DeclarationError, IdempotencyKeyReused } from '../../errors.js'
 import type { MiddlewareDescription } from '../../resources/route-description.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
-import { isRedirect, keptResponse, replay } from './kept-response.js'
+import { isRedirect, serializeResponse, replayResponse } from './kept-response.js'
 import { IdempotencyKeys } from './keys.js'
-import { digestOf, hashOf, keyOf, readKey } from './request-key.js'
+import { digestRequest, hash, findKey, readKey } from './request-key.js'
 
 /** The options of `idempotency()`. */
 export interface IdempotencyOptions {
-  /** Returns whom a key belongs to. By default it is `ctx.user`, and without a user everybody who sends the same request. */
+  /** Returns the owner of a key: by default `ctx.user`, or without a user everybody who sends the same request. */
   by?: (ctx: Context) => string | undefined
 }
 
@@ -33,24 +33,24 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
   const keys = new IdempotencyKeys(database)
 
   function idempotency(ctx: Context, next: Next): unknown {
-    const key = keyOf(ctx)
-    return key ? runOnce(ctx, readKey(key.sent), key.isOfForm, next) : next()
+    const key = findKey(ctx)
+    return key ? runOnce(ctx, readKey(key.sent), key.isFromForm, next) : next()
   }
 
-  async function runOnce(ctx: Context, key: string, isOfForm: boolean, next: Next): Promise<void> {
-    const request = await digestOf(ctx)
+  async function runOnce(ctx: Context, key: string, isFromForm: boolean, next: Next): Promise<void> {
+    const request = await digestRequest(ctx)
     // A form that was edited is another request, although its browser repeats the key.
-    const id = hashOf([(by ?? userOf)(ctx), key, isOfForm && request])
-    const known = await keys.claim(ctx.tx, id, request)
-    if (known && known.request !== request) throw new IdempotencyKeyReused()
-    if (known?.response) return replay(ctx, known.response)
+    const id = hash([(by ?? userOf)(ctx), key, isFromForm && request])
+    const previous = await keys.claim(ctx.tx, id, request)
+    if (previous && previous.request !== request) throw new IdempotencyKeyReused()
+    if (previous?.response) return replayResponse(ctx, previous.response)
     ctx.afterCommit(() => keys.cleanUp(Date.now()))
     await next()
     // The transaction will be rolled back, with the key.
     if (ctx.status >= 400) return
-    // A page that a form leads to at once, such as what a search has found, is not kept.
-    if (isOfForm && !isRedirect(ctx)) await keys.delete(id, ctx.tx)
-    else await keys.update(id, { response: keptResponse(ctx) }, ctx.tx)
+    // The page that a form shows without a redirect, such as the results of a search, is not stored.
+    if (isFromForm && !isRedirect(ctx)) await keys.delete(id, ctx.tx)
+    else await keys.update(id, { response: serializeResponse(ctx) }, ctx.tx)
   }
 
   return Object.assign(idempotency, {
@@ -62,15 +62,19 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
     stop: () => database.close(),
   })
 
-  function checkPlace({ declaredMiddleware: all, method, path }: DeclaredRoute): void {
-    const place = all.indexOf(idempotency)
-    const here = `idempotency() of ${method} ${path}`
-    if (!all.slice(0, place).some((one) => Reflect.get(one, 'database') === database))
-      throw new DeclarationError(`${here} needs transaction() of the same database above it, to save keys.`)
-    const user = by ? undefined : all.slice(place).find(({ setsUser }) => setsUser)
+  function checkPlace({ declaredMiddleware: middleware, method, path }: DeclaredRoute): void {
+    const place = middleware.indexOf(idempotency)
+    const subject = `idempotency() of ${method} ${path}`
+    if (!middleware.slice(0, place).some((fn) => Reflect.get(fn, 'database') === database))
+      throw new DeclarationError(
+        `${subject} needs transaction() of the same database above it, to save keys.`,
+      )
+    const user = by ? undefined : middleware.slice(place).find(({ setsUser }) => setsUser)
     const advice = `Declare it below ${user?.name}(), or give it the "by" option.`
     if (user)
-      throw new DeclarationError(`${here} is above ${user.name}(), but a key belongs to ctx.user. ${advice}`)
+      throw new DeclarationError(
+        `${subject} is above ${user.name}(), but a key belongs to ctx.user. ${advice}`,
+      )
   }
 }
 

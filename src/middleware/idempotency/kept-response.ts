@@ -9,28 +9,31 @@ import { addedFlash } from '../../sessions/flash-cookie.js'
 import type { Flash } from '../../sessions/flash.js'
 
 /** A response as the table of keys contains it. */
-interface KeptResponse {
+interface StoredResponse {
   status: number
   headers: Record<string, string>
   flash: Flash
-  /** The text of data; null if there is none, undefined if it was not kept. */
+  /** The text of the body; null for an empty body, undefined if the body was not stored. */
   body?: string | null | undefined
 }
 
-/** The headers that describe the body, or lead to the record. A repetition has its own other headers, and its own cookies. */
-const keptHeaders = ['Content-Type', 'Content-Language', 'Location', 'ETag']
+/** The stored headers, which describe the body or lead to the record. The other headers and cookies are created again. */
+const HEADERS = ['Content-Type', 'Content-Language', 'Location', 'ETag']
 
-/** The most bytes of a body that are kept. */
-const maxBody = 64 * 1024
+/** The maximum number of bytes of a stored body. */
+const maxBytes = 64 * 1024
 
-/** The part of a response that is kept for the repetitions of its request. */
-export function keptResponse(ctx: Context): string {
+/** Serializes the parts of a response that are stored for repetitions of its request. */
+export function serializeResponse(ctx: Context): string {
   const { res, status } = ctx
   const isSecret = /\bno-store\b/i.test(String(res.getHeader('Cache-Control')))
-  const headers = keptHeaders.filter((it) => res.hasHeader(it)).map((it) => [it, String(res.getHeader(it))])
-  const body = isRedirect(ctx) ? null : isSecret ? undefined : bodyOf(ctx)
+  const headers = HEADERS.filter((name) => res.hasHeader(name)).map((name) => [
+    name,
+    String(res.getHeader(name)),
+  ])
+  const body = isRedirect(ctx) ? null : isSecret ? undefined : serializeBody(ctx)
   const flash = isSecret ? [] : addedFlash(ctx)
-  return asciiJson({ status, headers: Object.fromEntries(headers), flash, body } satisfies KeptResponse)
+  return asciiJson({ status, headers: Object.fromEntries(headers), flash, body } satisfies StoredResponse)
 }
 
 /** Whether the response leads to another page, which shows what the request has done. */
@@ -39,27 +42,27 @@ export function isRedirect({ res, status }: Context): boolean {
 }
 
 /**
- * Sends a response that was kept.
+ * Sends a stored response.
  *
- * @throws ResponseNotKept (409) when its body was not kept
+ * @throws ResponseNotKept (409) when the body was not stored
  */
-export function replay(ctx: Context, kept: string): void {
-  const { status, headers, flash, body }: KeptResponse = JSON.parse(kept)
+export function replayResponse(ctx: Context, json: string): void {
+  const { status, headers, flash, body }: StoredResponse = JSON.parse(json)
   if (body === undefined) throw new ResponseNotKept(headers['Location'])
   ctx.status = status
   ctx.set({ ...headers, 'Idempotent-Replayed': 'true' })
   if (body !== null) ctx.body = body
   else if (isRedirect(ctx)) ctx.redirect(headers['Location'] ?? '')
   for (const { type, message } of flash) ctx.flash(type, message)
-  // The first request has compared its conditions.
+  // The first request has met its conditions (`If-Match`), so they are not compared again.
   compared.add(ctx.tx)
   addLogFields(ctx, { replayed: true })
 }
 
-function bodyOf({ body, res }: Context): string | null | undefined {
+function serializeBody({ body, res }: Context): string | null | undefined {
   if (body === undefined || body === null) return res.headersSent ? undefined : null
   if (!formatOfType(String(res.getHeader('Content-Type')))) return undefined
   const isData = isPlainObject(body) || Array.isArray(body)
   const text = isData ? JSON.stringify(body) : Buffer.isBuffer(body) ? body.toString() : body
-  return typeof text === 'string' && Buffer.byteLength(text) <= maxBody ? text : undefined
+  return typeof text === 'string' && Buffer.byteLength(text) <= maxBytes ? text : undefined
 }

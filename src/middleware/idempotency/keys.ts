@@ -19,7 +19,7 @@ export function idempotencyKeysTable(runner: QueryRunner): Table {
   return new Table({
     name,
     columns: [
-      // The hash of a key and its owner, and that of the request: 43 characters each.
+      // The hash of a key with its owner, and the hash of the request: 43 characters each.
       column(runner, 'id', 'string', { isPrimary: true, length: '64' }),
       column(runner, 'request', 'string', { length: '64' }),
       column(runner, 'response', 'text', { isNullable: true }),
@@ -30,7 +30,7 @@ export function idempotencyKeysTable(runner: QueryRunner): Table {
   })
 }
 
-/** The request that has used a key. It has a response when it has ended, and until then only its own transaction sees the row. */
+/** The request that has used a key. Until it ends, it has no response, and only its own transaction sees the row. */
 interface Row {
   request: string
   response: string | null
@@ -45,7 +45,7 @@ export class IdempotencyKeys extends ExpiringTable {
   }
 
   /**
-   * Lets a request have a key. While the transaction of another request with this key is running, it waits for the end.
+   * Claims a key for a request. Waits while the transaction of another request with this key is running.
    *
    * @returns the earlier request with this key; undefined if there is none
    * @throws TransactionConflict when another request has taken the expired key at the same time
@@ -55,17 +55,17 @@ export class IdempotencyKeys extends ExpiringTable {
     const row = { id, request, response: null, expires_at: now + lifetime }
     const insert = tx.createQueryBuilder().insert().into(name, Object.keys(row)).values(row).orIgnore()
     // The results of builders differ between the engines.
-    const inserted = await tx.queryRunner?.query(...insert.getQueryAndParameters(), true)
-    if (inserted?.affected === 1) return undefined
-    const query = tx.createQueryBuilder().select(['request', 'response', 'expires_at']).from(name, 'kept')
+    const result = await tx.queryRunner?.query(...insert.getQueryAndParameters(), true)
+    if (result?.affected === 1) return undefined
+    const query = tx.createQueryBuilder().select(['request', 'response', 'expires_at']).from(name, 'previous')
     // The transaction may see the table as it was before the row.
     if (engineOf(tx.dataSource).readsSnapshots) query.setLock('pessimistic_read')
-    const known = await query.where('id = :id', { id }).getRawOne<Row>()
-    if (known?.response && Number(known.expires_at) > now) return known
-    // A row without a response is left over if a middleware has made a success of a failed request.
-    const renew = tx.createQueryBuilder().update(name).set(row)
-    renew.where('id = :id AND (expires_at <= :now OR response IS NULL)', { id, now })
-    if ((await renew.execute()).affected === 0) throw new TransactionConflict()
+    const previous = await query.where('id = :id', { id }).getRawOne<Row>()
+    if (previous?.response && Number(previous.expires_at) > now) return previous
+    // A row without a response remains if middleware has turned a failed request into a success.
+    const update = tx.createQueryBuilder().update(name).set(row)
+    update.where('id = :id AND (expires_at <= :now OR response IS NULL)', { id, now })
+    if ((await update.execute()).affected === 0) throw new TransactionConflict()
     return undefined
   }
 }

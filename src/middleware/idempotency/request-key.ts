@@ -6,20 +6,20 @@ import { BadRequest } from '../../errors.js'
 import { bodyKindOf, hasForm } from '../../http/body/body-kind.js'
 import { lastValue } from '../../http/body/form-fields.js'
 
-/** The key of a POST or PATCH request as it was sent: that of its header, or that of a form's field. */
-export function keyOf(ctx: Context): { sent: unknown; isOfForm: boolean } | undefined {
+/** Finds the key of a POST or PATCH request, as it was sent: in the header, or in the field of a form. */
+export function findKey(ctx: Context): { sent: unknown; isFromForm: boolean } | undefined {
   if (IDEMPOTENT_METHODS.includes(ctx.method)) return undefined
   const header = ctx.req.headers['idempotency-key']
-  if (header !== undefined) return { sent: header, isOfForm: false }
+  if (header !== undefined) return { sent: header, isFromForm: false }
   const sent: unknown = hasForm(ctx) && lastValue(Reflect.get(Object(ctx.request.body), 'idempotency_key'))
-  return sent === false || sent === undefined ? undefined : { sent, isOfForm: true }
+  return sent === false || sent === undefined ? undefined : { sent, isFromForm: true }
 }
 
 /** Whether sending a request again does no harm: because of its method, or because its key is recognized. */
 export function isRepeatable(ctx: Context): boolean {
   if (IDEMPOTENT_METHODS.includes(ctx.method)) return true
   // A context of plain Koa has no route.
-  return ctx.route?.recognizesKeys === true && keyOf(ctx) !== undefined
+  return ctx.route?.recognizesKeys === true && findKey(ctx) !== undefined
 }
 
 /**
@@ -35,23 +35,23 @@ export function readKey(sent: unknown): string {
   )
 }
 
-/** A digest of what a request asks for. It does not depend on the CSRF token, which each page has its own of. */
-export async function digestOf(ctx: Context): Promise<string> {
+/** Returns a digest of the content of a request. It does not include the CSRF token, which differs between pages. */
+export async function digestRequest(ctx: Context): Promise<string> {
   const { method, url, route, request } = ctx
   const body = hasForm(ctx) ? { ...Object(request.body), authenticity_token: undefined } : request.body
   const files = Object.entries(request.files ?? {}).flatMap(([name, value]) =>
-    [value].flat().map(async (file) => [name, file.originalFilename, await fileDigest(file.filepath)]),
+    [value].flat().map(async (file) => [name, file.originalFilename, await digestFile(file.filepath)]),
   )
   const host = route.host && ctx.hostname
-  return hashOf([method, host, url, bodyKindOf(ctx), body, await Promise.all(files)])
+  return hash([method, host, url, bodyKindOf(ctx), body, await Promise.all(files)])
 }
 
-/** The SHA-256 of values, in 43 characters. */
-export function hashOf(values: readonly unknown[]): string {
+/** Returns the SHA-256 of values, in 43 characters. */
+export function hash(values: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(values)).digest('base64url')
 }
 
-async function fileDigest(path: string): Promise<string> {
+async function digestFile(path: string): Promise<string> {
   const hash = createHash('sha256')
   for await (const chunk of createReadStream(path)) hash.update(chunk)
   return hash.digest('base64url')

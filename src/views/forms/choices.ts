@@ -1,4 +1,4 @@
-import { defaultLocale, memoizedByLocale } from '../../translations/formatters.js'
+import { defaultLocale, memoizeByLocale } from '../../translations/formatters.js'
 import type { Choices } from '../../data/lists/choices.js'
 import { attributes, html, type Html } from '../html.js'
 import { linkTo } from '../links.js'
@@ -61,7 +61,7 @@ function titleOrName({ title, name }: Labelled): string {
 }
 
 /** Numeric order: `Part 2` comes before `Part 10`. */
-const collator = memoizedByLocale((locale) => new Intl.Collator(locale, { numeric: true }))
+const collator = memoizeByLocale((locale) => new Intl.Collator(locale, { numeric: true }))
 
 /** The label of a record: its title, else its name, else its id. */
 export function recordLabel({ id, title, name }: Labelled): string {
