@@ -45,8 +45,7 @@ export interface RateLimit extends Middleware {
   reset(key: string): Promise<void>
 }
 
-/** The number of limits, for their default names. */
-let limits = 0
+let limitCount = 0
 
 /**
  * Limits how many requests a client may send within a time window. A request is counted before its handler runs, outside of its
@@ -58,10 +57,10 @@ let limits = 0
  * @throws TooManyRequests (429); ServiceUnavailable (503) when the store fails and `ifStoreFails` is `reject`
  */
 export function rateLimit(options: RateLimitOptions): RateLimit {
-  limits += 1
+  limitCount += 1
   // The `by` function may read the body.
   const beforeBody = options.by === undefined
-  const { to, by = (ctx) => clientNetwork(ctx.ip), failures = false, name = `limit-${limits}` } = options
+  const { to, by = (ctx) => clientNetwork(ctx.ip), failures = false, name = `limit-${limitCount}` } = options
   const { ifStoreFails = 'pass' } = options
   const store: LimitStore = options.store ?? new MemoryLimits()
   const window = milliseconds(options.within)

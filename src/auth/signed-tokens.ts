@@ -28,8 +28,8 @@ export function signedToken(purpose: string, value: string, options: SignedToken
   const { expires, stamp, secret } = options
   const content: Content = { value, expires: Date.now() + milliseconds(expires) }
   if (stamp !== undefined)
-    content.mark = createSigner(`stamp ${purpose}`, secret).encode(stamp).replace(/.*\./, '')
-  return createSigner(`token ${purpose}`, secret).encode(content)
+    content.mark = newSigner(`stamp ${purpose}`, secret).encode(stamp).replace(/.*\./, '')
+  return newSigner(`token ${purpose}`, secret).encode(content)
 }
 
 /**
@@ -43,8 +43,7 @@ export async function readToken(
   token: unknown,
   { stamp, secret }: ReadTokenOptions = {},
 ): Promise<string | undefined> {
-  const content =
-    typeof token === 'string' ? createSigner(`token ${purpose}`, secret).decode(token) : undefined
+  const content = typeof token === 'string' ? newSigner(`token ${purpose}`, secret).decode(token) : undefined
   if (content === undefined) return undefined
   // Only `signedToken` signs with this name.
   const { value, expires, mark } = content as Content
@@ -52,7 +51,7 @@ export async function readToken(
   const currentStamp = typeof stamp === 'function' ? await stamp(value) : stamp
   if (stamp === undefined && mark === undefined) return value
   if (currentStamp === undefined || mark === undefined) return undefined
-  const stamps = createSigner(`stamp ${purpose}`, secret)
+  const stamps = newSigner(`stamp ${purpose}`, secret)
   const signedStamp = stamps.encode(currentStamp).replace(/\..*/, `.${mark}`)
   return stamps.verify(signedStamp) === undefined ? undefined : value
 }
@@ -66,6 +65,6 @@ interface Content {
   mark?: string
 }
 
-function createSigner(name: string, secret: string | readonly string[] | undefined): Signer {
+function newSigner(name: string, secret: string | readonly string[] | undefined): Signer {
   return new Signer(name, sessionSecrets(secret, currentEnvironment(), 'Signed tokens'))
 }

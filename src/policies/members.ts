@@ -176,13 +176,12 @@ export function policyMembers(
   }
 
   function decide(ctx: Context, ability: string, record: object) {
-    const [model, instance] =
-      typeof record === 'function' ? [record, undefined] : [record.constructor, record]
+    const [model, item] = typeof record === 'function' ? [record, undefined] : [record.constructor, record]
     const policy = policyOf(ctx, model)
     if (!policy) throw new NoPolicy(model.name)
     if ((ctx.env === 'development' || ctx.env === 'test') && !isAbility(policy, ability))
       throw new UnknownAbility(policy.name, ability)
-    return { policy, allowed: isAllowed(policy, ability, userOf(ctx), instance) }
+    return { policy, allowed: isAllowed(policy, ability, userOf(ctx), item) }
   }
 
   /** Returns the policy of a model, which the resource of the route or its parents declare, or else another resource. */

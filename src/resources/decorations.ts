@@ -116,9 +116,7 @@ export function decorationsOf(prototype: object | null): Decorations {
 
 /** The middleware of a handler: first the middleware of its class, then its own. */
 export function handlerMiddleware({ classes, methods }: Decorations, handler: string): AnyMiddleware[] {
-  const matches = classes.filter(
-    ({ only, except }) => only?.includes(handler) ?? !except?.includes(handler),
-  )
+  const matches = classes.filter(({ only, except }) => only?.includes(handler) ?? !except?.includes(handler))
   return [...matches, methods.get(handler)].flatMap((declaration) => declaration?.middleware ?? [])
 }
 

@@ -74,13 +74,11 @@ function registerForClass(
   if (only && except) {
     throw new DeclarationError(`@Use of ${target.name} has both "only" and "except". Keep one of them.`)
   }
-  const routeMethods = [...decorationsOf(target.prototype).methods].filter(
-    ([, { routes }]) => routes.length > 0,
-  )
-  const handlers = [...actions.map(({ handler }) => handler as string), ...routeMethods.map(([name]) => name)]
+  const methods = [...decorationsOf(target.prototype).methods].filter(([, { routes }]) => routes.length > 0)
+  const names = [...actions.map(({ handler }) => handler as string), ...methods.map(([name]) => name)]
   for (const name of only ?? except ?? []) {
-    if (handlers.includes(name)) continue
-    const suggestion = nearest(name, handlers)
+    if (names.includes(name)) continue
+    const suggestion = nearest(name, names)
     throw new DeclarationError(
       `@Use of ${target.name} names "${name}", which is neither one of the seven handlers nor a method with @Route.` +
         (suggestion ? ` Did you mean "${suggestion}"?` : ''),

@@ -30,13 +30,11 @@ type Query = { readonly [name: string]: unknown }
 type ArgumentsFor<Params> = Params extends readonly string[]
   ?
       | [...positions: Positions<Params>, query?: Query]
-      | [named: NamedArguments<Params>]
+      | [named: ByName<Params>]
       | [params: PathParams, query?: Query]
   : PathArgument[]
 
-type NamedArguments<Params extends readonly string[]> = Query & {
-  readonly [Name in Params[number]]: Value | Model
-}
+type ByName<Params extends readonly string[]> = Query & { readonly [Name in Params[number]]: Value | Model }
 
 /** A value or a record for each parameter; or fewer records, of which the first one has the parameters before its own as keys. */
 type Positions<Params, Keys extends string = never> = Params extends readonly [

@@ -47,11 +47,9 @@ export class PathPattern {
     const { values, query } = this.assign(args)
     const missing = this.params.find((name) => !values.get(name))
     if (missing !== undefined) throw new MissingParameter(helper, this.path, missing, findUnsaved(args))
-    const filledSegments = this.segments.map((tokens) =>
-      tokens.map((token) => fillToken(token, values)).join(''),
-    )
+    const parts = this.segments.map((tokens) => tokens.map((token) => fillToken(token, values)).join(''))
     // Two slashes at the beginning would lead to another host.
-    return `/${filledSegments.join('/').replace(/^\/+/, '')}${toSearch(query)}`
+    return `/${parts.join('/').replace(/^\/+/, '')}${toSearch(query)}`
   }
 
   /** A fast path for one record or no arguments, because pages have many such links; undefined in other cases. */

@@ -42,9 +42,7 @@ export function createResourceRoutes(
     const call: Handler = (ctx) =>
       callWithResource(ctx, (instance) => (instance as Record<string, Handler>)[handler]?.(ctx))
     const middleware = toMiddleware(call, `${resource.name}.${handler}`)
-    return policies.length > 0 && !SAFE_METHODS.includes(method)
-      ? guard(middleware)
-      : middleware
+    return policies.length > 0 && !SAFE_METHODS.includes(method) ? guard(middleware) : middleware
   }
   const appendMiddleware = (middleware: AnyMiddleware[]) => [
     ...mount.middleware,

@@ -48,7 +48,6 @@ export class Declarations {
   readonly policies = new Map<Function, PolicyClass>()
   /** The item scopes of each resource class, one for each declaration. */
   readonly items = new Map<ResourceClass, Scope[]>()
-
   /** The OpenAPI documents. */
   readonly documents: DeclaredDocument[] = []
 

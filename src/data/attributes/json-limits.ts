@@ -13,9 +13,7 @@ export function hasPrototypeKey(value: unknown): boolean {
 /** The maximum number of values in a JSON or XML body, unless the application sets `membersLimit`. */
 export const defaultMembersLimit = 10_000
 
-const [quote, backslash, comma, openList, openObject] = [...'"\\,[{'].map((character) =>
-  character.charCodeAt(0),
-)
+const [quote, backslash, comma, openList, openObject] = [...'"\\,[{'].map((sign) => sign.charCodeAt(0))
 
 /**
  * Whether JSON text has more members than `limit`, including the items of lists. Check it before you parse the text, because

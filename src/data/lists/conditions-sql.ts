@@ -7,7 +7,7 @@ import type { Operator } from './declaration.js'
 export interface SqlCondition {
   key: string
   values: readonly unknown[]
-  sql(placeholders: readonly string[]): string
+  sql(places: readonly string[]): string
 }
 
 /** Writes the conditions of a query as SQL of an engine. */
@@ -18,7 +18,7 @@ export class ConditionWriter {
     private readonly alias: string,
   ) {}
 
-  writeComparison(column: ListColumn, operator: Operator, values: readonly unknown[]): SqlCondition {
+  compare(column: ListColumn, operator: Operator, values: readonly unknown[]): SqlCondition {
     const key = `${column.name} ${operator} ${values.length}`
     const name = () => this.nameOf(column)
     // The value of `null` is part of the SQL, so it needs no parameter.
@@ -31,22 +31,14 @@ export class ConditionWriter {
       case 'prefix':
       case 'contains': {
         const { parameters, sql } = this.engine[operator]
-        return {
-          key,
-          values: parameters(String(stored[0])),
-          sql: (placeholders) => sql(name(), placeholders),
-        }
+        return { key, values: parameters(String(stored[0])), sql: (places) => sql(name(), places) }
       }
       case 'in':
-        return { key, values: stored, sql: (placeholders) => `${name()} IN (${placeholders.join(', ')})` }
+        return { key, values: stored, sql: (places) => `${name()} IN (${places.join(', ')})` }
       case 'not':
-        return {
-          key,
-          values: stored,
-          sql: ([placeholder]) => `(${name()} <> ${placeholder} OR ${name()} IS NULL)`,
-        }
+        return { key, values: stored, sql: ([place]) => `(${name()} <> ${place} OR ${name()} IS NULL)` }
       default:
-        return { key, values: stored, sql: ([placeholder]) => `${name()} ${SIGNS[operator]} ${placeholder}` }
+        return { key, values: stored, sql: ([place]) => `${name()} ${SIGNS[operator]} ${place}` }
     }
   }
 
@@ -57,11 +49,9 @@ export class ConditionWriter {
     return {
       key: 'word',
       values: columns.flatMap(() => parameters(word)),
-      sql: (placeholders) =>
+      sql: (places) =>
         columns
-          .map((column, index) =>
-            sql(this.nameOf(column), placeholders.slice(index * size, (index + 1) * size)),
-          )
+          .map((column, index) => sql(this.nameOf(column), places.slice(index * size, (index + 1) * size)))
           .join(' OR '),
     }
   }
@@ -107,7 +97,7 @@ function compareRows(keys: readonly PositionKey[]): Omit<SqlCondition, 'key'> {
   const columns = keys.map(({ column }) => column).join(', ')
   return {
     values: keys.map(({ value }) => value),
-    sql: (placeholders) => `(${columns}) ${keys[0]?.sign} (${placeholders.join(', ')})`,
+    sql: (places) => `(${columns}) ${keys[0]?.sign} (${places.join(', ')})`,
   }
 }
 
@@ -115,12 +105,11 @@ function compareRows(keys: readonly PositionKey[]): Omit<SqlCondition, 'key'> {
 function compareKeys([first, ...others]: readonly PositionKey[]): Omit<SqlCondition, 'key'> {
   if (!first) return { values: [], sql: () => '1 = 1' }
   const { column, value, sign } = first
-  if (others.length === 0)
-    return { values: [value], sql: ([placeholder]) => `${column} ${sign} ${placeholder}` }
+  if (others.length === 0) return { values: [value], sql: ([place]) => `${column} ${sign} ${place}` }
   const rest = compareKeys(others)
   return {
     values: [value, value, value, ...rest.values],
-    sql: ([start, beyond, equal, ...placeholders]) =>
-      `(${column} ${sign}= ${start} AND (${column} ${sign} ${beyond} OR (${column} = ${equal} AND ${rest.sql(placeholders)})))`,
+    sql: ([start, beyond, equal, ...places]) =>
+      `(${column} ${sign}= ${start} AND (${column} ${sign} ${beyond} OR (${column} = ${equal} AND ${rest.sql(places)})))`,
   }
 }

@@ -68,10 +68,7 @@ async function findProblems(runner: QueryRunner, list: DeclaredList): Promise<st
   const missing = findNeededIndexes(runner, list).filter(
     (need) => !indexes.some((index) => isSuitable(index, need, list)),
   )
-  return [
-    ...missing.map((need) => describeMissingIndex(tableName, need)),
-    ...(await findImpreciseColumns(runner, list)),
-  ]
+  return [...missing.map((need) => describeNeed(tableName, need)), ...(await findImprecise(runner, list))]
 }
 
 interface NeededIndex {
@@ -106,7 +103,7 @@ function isSuitable(
   return use === 'prefix' ? findsPrefixes : use === 'sort' ? sorts : true
 }
 
-function describeMissingIndex(table: string, { column, use }: NeededIndex): string {
+function describeNeed(table: string, { column, use }: NeededIndex): string {
   // The id ends every order.
   const columns = use === 'sort' ? `'${column}', 'id'` : `'${column}'`
   const statement =
@@ -118,7 +115,7 @@ function describeMissingIndex(table: string, { column, use }: NeededIndex): stri
 }
 
 /** Describes columns with more digits than the milliseconds of cursors: rows between two pages would be lost. */
-async function findImpreciseColumns(runner: QueryRunner, { definition }: DeclaredList): Promise<string[]> {
+async function findImprecise(runner: QueryRunner, { definition }: DeclaredList): Promise<string[]> {
   const { datetimeDigits } = engineOf(runner.dataSource)
   if (!definition.hasCursors || !datetimeDigits) return []
   const problems: string[] = []

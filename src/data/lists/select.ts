@@ -49,7 +49,7 @@ export class ListSelection {
   private readonly writer: ConditionWriter
   private readonly conditions: SqlCondition[]
   /** Conditions of TypeORM, each of which must be met. */
-  private readonly findConditions: object[]
+  private readonly wheres: object[]
 
   constructor(
     work: RecordWork,
@@ -62,15 +62,13 @@ export class ListSelection {
     this.path = options.relations ? undefined : fastPath(this.tx, this.metadata)
     this.writer = new ConditionWriter(engineOf(this.tx.dataSource), this.metadata.name)
     const where = options.where ? readColumnConditions(this.metadata, options.where) : []
-    this.conditions = (where ?? []).map(([column, value]) =>
-      this.writer.writeComparison(column, 'eq', [value]),
-    )
-    this.findConditions = where || !options.where ? [] : [options.where]
+    this.conditions = (where ?? []).map(([column, value]) => this.writer.compare(column, 'eq', [value]))
+    this.wheres = where || !options.where ? [] : [options.where]
     for (const { filter, operator, values } of query.conditions) {
-      if (filter.column) this.conditions.push(this.writer.writeComparison(filter.column, operator, values))
+      if (filter.column) this.conditions.push(this.writer.compare(filter.column, operator, values))
       else {
         const custom = addRelatedScopes(work, this.metadata, filter.toConditions?.(values[0]) ?? {})
-        this.findConditions.push(readAlternatives(this.metadata, custom) ?? noRecords)
+        this.wheres.push(readAlternatives(this.metadata, custom) ?? noRecords)
       }
     }
     for (const word of query.words) this.conditions.push(this.writer.writeSearch(definition.search, word))
@@ -101,18 +99,14 @@ export class ListSelection {
     limit?: number,
     offset = 0,
   ): Promise<Row[]> {
-    const conditionValues = conditions.flatMap(({ values }) => values)
+    const inputs = conditions.flatMap(({ values }) => values)
     const { sql: unlimited, parameters } = this.statementFor(output, conditions, order)
-    const values = parameters.map((parameter) =>
-      parameter instanceof Place ? conditionValues[parameter.position] : parameter,
-    )
+    const values = parameters.map((item) => (item instanceof Place ? inputs[item.position] : item))
     // SQLite would plan a statement again for each limit that is a parameter.
     let sql = limit === undefined ? unlimited : `${unlimited} LIMIT ${Number(limit)}`
     if (offset > 0) sql += ` OFFSET ${this.tx.dataSource.driver.createParameter('', values.push(offset) - 1)}`
     // A query of columns alone may run before the transaction of the request begins. Others may call functions that write.
-    return this.path && this.findConditions.length === 0
-      ? read(this.tx, sql, values)
-      : run(this.tx, sql, values)
+    return this.path && this.wheres.length === 0 ? read(this.tx, sql, values) : run(this.tx, sql, values)
   }
 
   /** Lets TypeORM read the records of a model that isn't plain. */
@@ -126,7 +120,7 @@ export class ListSelection {
   }
 
   private statementFor(output: Output, conditions: readonly SqlCondition[], order: readonly SortKey[]) {
-    if (this.findConditions.length > 0) return this.build(output, conditions, order)
+    if (this.wheres.length > 0) return this.build(output, conditions, order)
     const statements = cachedStatements(this.definition)
     const keys = order.map(({ column, isDescending }) => `${column.name} ${isDescending}`)
     const shape = JSON.stringify([output, keys, this.options.order, conditions.map(({ key }) => key)])
@@ -147,8 +141,7 @@ export class ListSelection {
       builder.andWhere(`(${sql(names.map((parameter) => `:${parameter}`))})`)
       places.forEach((place, index) => builder.setParameter(`${names[index]}`, place))
     }
-    for (const where of this.findConditions)
-      addConditions(builder, this.metadata, where, this.definition.id.name)
+    for (const where of this.wheres) addConditions(builder, this.metadata, where, this.definition.id.name)
     if (output === 'count') builder.select('COUNT(*)', COUNT_ALIAS).setOption('disable-global-order')
     else this.sort(builder, order)
 

@@ -4,14 +4,7 @@ import { humanize } from '../../naming/words.js'
 import { engineOf } from '../engines/engines.js'
 import { isId } from '../ids.js'
 import type { Model } from '../model.js'
-import {
-  assignedIds,
-  linksOf,
-  referencedColumnOf,
-  selectScopedKeys,
-  setLoadedIds,
-  type Links,
-} from './links.js'
+import { assignedIds, linksOf, targetOf, selectScopedKeys, setLoadedIds, type Links } from './links.js'
 import { recordsOf } from './loaded-relations.js'
 import { lockRow } from './locking.js'
 import { isUnchanged, loadedElements } from './record-state.js'
@@ -54,7 +47,7 @@ export async function checkIds(
   if (assignments.length === 0) return undefined
   const errors = new ValidationErrors()
   for (const { property, relation, toRelated, ids } of assignments) {
-    const { propertyName } = referencedColumnOf(toRelated)
+    const { propertyName } = targetOf(toRelated)
     const where = { [propertyName]: In(ids) }
     const areFound =
       ids.every(isId) &&
@@ -81,7 +74,7 @@ export async function writeLinks(
   if (assignments.length > 0 && !isLocked) await lockRow(tx, metadata, record)
   for (const assignment of assignments) {
     const { table, toOwner, toRelated, ids } = assignment
-    const owner: unknown = referencedColumnOf(toOwner).getEntityValue(record)
+    const owner: unknown = targetOf(toOwner).getEntityValue(record)
     // A new record has no links to remove. On MariaDB, a DELETE without rows would lock a gap in which others insert links.
     if (!isNew) await removeLinks(work, owner, assignment)
     if (ids.length === 0) continue
@@ -123,7 +116,7 @@ export function syncLinks(
   for (const { property, relation, toRelated } of linksOf(metadata)) {
     const newIds = assignments.find((assignment) => assignment.property === property)?.ids.map(String)
     const value: unknown = Reflect.get(record, relation.propertyName)
-    const key = referencedColumnOf(toRelated)
+    const key = targetOf(toRelated)
     const relatedIds =
       value === undefined ? undefined : recordsOf(value).map((related) => String(key.getEntityValue(related)))
     const writtenIds = relatedIds && !isUnchanged(record, relation.propertyName) ? relatedIds : undefined

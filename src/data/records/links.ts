@@ -38,7 +38,7 @@ export function linkOf(relation: RelationMetadata): Link {
 }
 
 /** Returns the column that a key refers to; for a primary key, the column itself. */
-export function referencedColumnOf(key: ColumnMetadata): ColumnMetadata {
+export function targetOf(key: ColumnMetadata): ColumnMetadata {
   return key.referencedColumn ?? key
 }
 
@@ -67,7 +67,7 @@ export function selectScopedKeys(
   if (!where) return undefined
   const query = work.tx
     .createQueryBuilder<ObjectLiteral>(target, 'scoped')
-    .select(`scoped.${referencedColumnOf(toRelated).propertyPath}`)
+    .select(`scoped.${targetOf(toRelated).propertyPath}`)
     .setFindOptions({ where, loadEagerRelations: false })
     .setOption('disable-global-order')
   return { sql: `(${query.getQuery()})`, parameters: query.getParameters() }
@@ -117,7 +117,7 @@ async function readIds(
   records: readonly object[],
 ): Promise<(record: object) => string[]> {
   const { table, toOwner, toRelated, relation } = links
-  const ownerKey = referencedColumnOf(toOwner)
+  const ownerKey = targetOf(toOwner)
   const keys = valuesOf(records, ownerKey)
   if (keys.length === 0) return () => []
   const column = columnWriter(work.tx)

@@ -3,7 +3,7 @@ import type { EntityManager, EntityMetadata, ObjectLiteral, SelectQueryBuilder }
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../../errors.js'
-import { columnWriter, linkOf, referencedColumnOf, selectScopedKeys, valuesOf, type Link } from './links.js'
+import { columnWriter, linkOf, targetOf, selectScopedKeys, valuesOf, type Link } from './links.js'
 import { ownKeysOf } from './loaded-relations.js'
 import { markLoaded } from './record-state.js'
 import { addScope } from './scope.js'
@@ -81,7 +81,7 @@ async function loadByKey(
   key: ColumnMetadata,
   records: readonly Model[],
 ): Promise<FindRelated> {
-  const referenced = referencedColumnOf(key)
+  const referenced = targetOf(key)
   const keys = valuesOf(records, key)
   const scope = work.scopeFor(metadata.target)
   const where = addScope(metadata, { [referenced.propertyName]: In(keys) }, scope) ?? {}
@@ -98,7 +98,7 @@ async function loadByLink(
   limit: number | undefined,
 ): Promise<FindRelated> {
   const link = linkOf(relation)
-  const [ownerKey, relatedKey] = [referencedColumnOf(link.toOwner), referencedColumnOf(link.toRelated)]
+  const [ownerKey, relatedKey] = [targetOf(link.toOwner), targetOf(link.toRelated)]
   const keys = valuesOf(records, ownerKey)
   if (keys.length === 0) return () => []
   const query = buildLinkQuery(work, relation.inverseEntityMetadata, link, keys, limit)
@@ -125,7 +125,7 @@ function buildLinkQuery(
   const { table, toOwner, toRelated } = link
   const { driver } = tx.dataSource
   const column = columnWriter(tx)
-  const related = column('related', referencedColumnOf(toRelated))
+  const related = column('related', targetOf(toRelated))
   const isLinked = `${column('link', toRelated)} = ${related}`
   const scope = selectScopedKeys(work, metadata, link)
   const query = tx.createQueryBuilder<object>(metadata.target, 'related')

@@ -117,10 +117,8 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
     await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
   } catch (error) {
     rejectConflict(work, record, error)
-    const explanation = explainDatabaseError(error, metadata)
-    throw explanation instanceof ValidationErrors
-      ? translate(explanation, record, work.translate)
-      : explanation
+    const reason = explainDatabaseError(error, metadata)
+    throw reason instanceof ValidationErrors ? translate(reason, record, work.translate) : reason
   } finally {
     record.id = id
   }

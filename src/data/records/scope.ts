@@ -43,8 +43,7 @@ export function addScope(
 
 /** Adds the scopes of related models to conditions on relations, which the related records must meet, too. */
 export function addRelatedScopes(work: RecordWork, metadata: EntityMetadata, where: object): object {
-  if (Array.isArray(where))
-    return where.map((conditions: object) => addRelatedScopes(work, metadata, conditions))
+  if (Array.isArray(where)) return where.map((item: object) => addRelatedScopes(work, metadata, item))
   const result: Record<string, unknown> = { ...where }
   for (const { propertyName, inverseEntityMetadata: related } of metadata.relations) {
     const value = result[propertyName]

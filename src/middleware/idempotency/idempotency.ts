@@ -64,17 +64,13 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
 
   function checkPlace({ declaredMiddleware: middleware, method, path }: DeclaredRoute): void {
     const place = middleware.indexOf(idempotency)
-    const subject = `idempotency() of ${method} ${path}`
+    const name = `idempotency() of ${method} ${path}`
     if (!middleware.slice(0, place).some((fn) => Reflect.get(fn, 'database') === database))
-      throw new DeclarationError(
-        `${subject} needs transaction() of the same database above it, to save keys.`,
-      )
+      throw new DeclarationError(`${name} needs transaction() of the same database above it, to save keys.`)
     const user = by ? undefined : middleware.slice(place).find(({ setsUser }) => setsUser)
     const advice = `Declare it below ${user?.name}(), or give it the "by" option.`
     if (user)
-      throw new DeclarationError(
-        `${subject} is above ${user.name}(), but a key belongs to ctx.user. ${advice}`,
-      )
+      throw new DeclarationError(`${name} is above ${user.name}(), but a key belongs to ctx.user. ${advice}`)
   }
 }
 

@@ -27,10 +27,8 @@ const maxBytes = 64 * 1024
 export function serializeResponse(ctx: Context): string {
   const { res, status } = ctx
   const isSecret = /\bno-store\b/i.test(String(res.getHeader('Cache-Control')))
-  const headers = HEADERS.filter((name) => res.hasHeader(name)).map((name) => [
-    name,
-    String(res.getHeader(name)),
-  ])
+  const names = HEADERS.filter((name) => res.hasHeader(name))
+  const headers = names.map((name) => [name, String(res.getHeader(name))])
   const body = isRedirect(ctx) ? null : isSecret ? undefined : serializeBody(ctx)
   const flash = isSecret ? [] : addedFlash(ctx)
   return asciiJson({ status, headers: Object.fromEntries(headers), flash, body } satisfies StoredResponse)

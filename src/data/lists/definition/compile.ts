@@ -14,10 +14,9 @@ import { suggest, toListColumn, ListModel, rejectForCursors } from './list-model
  * @throws DeclarationError when the declaration does not fit the model
  */
 export function definitionOf(metadata: EntityMetadata, queryable: Queryable, list: string): ListDefinition {
-  const definitions = definitionsOf(metadata)
-  let definition = definitions.get(queryable)
-  if (!definition)
-    definitions.set(queryable, (definition = compile(new ListModel(metadata, list), queryable)))
+  const cache = definitionsOf(metadata)
+  let definition = cache.get(queryable)
+  if (!definition) cache.set(queryable, (definition = compile(new ListModel(metadata, list), queryable)))
   return definition
 }
 
@@ -48,11 +47,9 @@ function compile(model: ListModel, queryable: Queryable): ListDefinition {
   const { metadata } = model
   const { filter, sort = [], search = [], include = [], params = [], pages } = queryable
   const filters = compileFilters(model, filter)
-  const reservedName = params.find(isListParameter)
-  if (reservedName !== undefined)
-    model.fail(
-      `has "${reservedName}" in params, which is a parameter of every list. Remove it, or rename it.`,
-    )
+  const reserved = params.find(isListParameter)
+  if (reserved !== undefined)
+    model.fail(`has "${reserved}" in params, which is a parameter of every list. Remove it, or rename it.`)
   const sorts = compileSorts(model, sort)
   const hasCursors = pages === 'cursor'
   const definition = {
@@ -103,13 +100,12 @@ function isListParameter(name: string): boolean {
 }
 
 function compileFilter(model: ListModel, name: string, filter: unknown): Filter {
-  if (filter instanceof CustomFilter) return compileCustomFilter(model, name, filter)
-  if (filter instanceof RenamedFilter)
-    return compileColumnFilter(model, name, filter.column, filter.operators)
-  return compileColumnFilter(model, name, name, filter)
+  if (filter instanceof CustomFilter) return compileCustom(model, name, filter)
+  if (filter instanceof RenamedFilter) return compileColumn(model, name, filter.column, filter.operators)
+  return compileColumn(model, name, name, filter)
 }
 
-function compileColumnFilter(model: ListModel, name: string, columnName: string, list: unknown): Filter {
+function compileColumn(model: ListModel, name: string, columnName: string, list: unknown): Filter {
   const column = model.findColumn(columnName, 'filters by')
   const allowed = OPERATORS[column.kind]
   const advice =
@@ -127,11 +123,7 @@ function compileColumnFilter(model: ListModel, name: string, columnName: string,
   return { name, attribute: column.name, kind, values, read, operators, defaultOperator, column }
 }
 
-function compileCustomFilter(
-  model: ListModel,
-  name: string,
-  { kind, words, toConditions }: CustomFilter,
-): Filter {
+function compileCustom(model: ListModel, name: string, { kind, words, toConditions }: CustomFilter): Filter {
   if (OPERATORS[kind] === undefined || kind === 'json' || (kind === 'enum' && !words?.length)) {
     model.fail(
       `has the filter "${name}" of the unknown kind "${kind}". Use a kind like 'int', or a list of words.`,
@@ -159,9 +151,8 @@ function compileSorts(model: ListModel, names: readonly string[]): Map<string, L
       `has a minus before "${laterName}", which is not the first key of sort. Remove the minus: clients sort in both directions.`,
     )
   }
-  return new Map(
-    names.map((name) => name.replace('-', '')).map((name) => [name, findSortColumn(model, name)]),
-  )
+  const columns = names.map((name) => findSortColumn(model, name.replace('-', '')))
+  return new Map(columns.map((column) => [column.name, column]))
 }
 
 /** Returns the default order: the first sort key if it has a minus, else an empty order. */

@@ -103,8 +103,7 @@ export class QueryParser {
     const dot = name.lastIndexOf('.')
     const filter = definition.filters.get(dot < 0 ? name : name.slice(0, dot))
     if (!filter) {
-      if (!this.options.ignoresUnknown)
-        errors.addUnknown(name, name, 'query.unknown', parameterNames(definition))
+      if (!this.options.ignoresUnknown) errors.addUnknown(name, name, 'query.unknown', listNames(definition))
       return
     }
     const { defaultOperator, operators } = filter
@@ -130,9 +129,8 @@ export class QueryParser {
       return this.errors.add(parameter, attribute, 'arrayMaxSize', `${attribute} has too many values.`, {
         max,
       })
-    const converted = texts.map((text) => this.readValue(filter, operator, text, parameter))
-    if (converted.includes(unreadable)) return
-    this.conditions.push({ filter, operator, values: [...new Set(converted)] })
+    const items = texts.map((text) => this.readValue(filter, operator, text, parameter))
+    if (!items.includes(unreadable)) this.conditions.push({ filter, operator, values: [...new Set(items)] })
   }
 
   private readValue(filter: Filter, operator: Operator, text: string, parameter: string): unknown {
@@ -261,7 +259,7 @@ function hasParameter({ hasCursors, sorts, search, includes }: ListDefinition, n
 }
 
 /** The names that a parameter can have, for suggestions. */
-function parameterNames(definition: ListDefinition): string[] {
+function listNames(definition: ListDefinition): string[] {
   const { filters, params } = definition
   return [...filters.keys(), ...params, ...listParameters.filter((name) => hasParameter(definition, name))]
 }

@@ -29,19 +29,15 @@ export class QueryErrors {
     attribute: string,
     rule: string,
     own: string,
-    values: Record<string, unknown> = {},
+    details: Record<string, unknown> = {},
   ): void {
     // Clients cannot read an object or an element with the name `__proto__`.
     const name = parameter === '__proto__' ? 'base' : cut(parameter)
     if (this.isFull(name)) return
-    const messageValues = { attribute: attributeName(this.model, attribute, this.translate), name, ...values }
+    const values = { attribute: attributeName(this.model, attribute, this.translate), name, ...details }
+    const message = messageOf(this.model, attribute, rule, values, { own }, this.translate)
     this.errors ??= new ValidationErrors(400)
-    this.errors.add(
-      name,
-      rule,
-      messageOf(this.model, attribute, rule, messageValues, { own }, this.translate),
-      messageValues,
-    )
+    this.errors.add(name, rule, message, values)
   }
 
   /** Adds the error of a name that the list does not have. Its message suggests the most similar name. */

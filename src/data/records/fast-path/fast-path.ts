@@ -190,13 +190,12 @@ export class FastPath {
     const changes: Change[] = []
     for (const column of this.columns) {
       const value = valueOf(record, column)
-      const currentValue = valueOf(current, column)
-      if (value === undefined || value === currentValue) continue
+      const previous = valueOf(current, column)
+      if (value === undefined || value === previous) continue
       const stored = this.toStored(column, value)
       // A value that is read as text is stored as the same text, even if a new value like this would be rejected.
-      const currentStored =
-        typeof currentValue === 'string' ? currentValue : this.toStored(column, currentValue)
-      if (!isSame(stored, currentStored)) changes.push([column, stored])
+      const previousStored = typeof previous === 'string' ? previous : this.toStored(column, previous)
+      if (!isSame(stored, previousStored)) changes.push([column, stored])
     }
     return changes
   }
