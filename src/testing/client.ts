@@ -224,27 +224,22 @@ export class Client {
   }
 
   private bodyOf({ form, fromPage = true, json, xml, body }: RequestOptions): Body {
-    if (form instanceof FormData) return { body: fromPage ? this.withTokenFirst(form) : form }
-    if (form) {
-      const fields = pairsOf(form)
-      return { type: FORM, body: new URLSearchParams(fromPage ? this.withToken(fields) : fields).toString() }
-    }
+    if (form) return encoded(form, fromPage ? this.token : undefined)
     if (json !== undefined) return { type: mediaTypeOf('json'), body: JSON.stringify(json) }
     if (xml !== undefined) return { type: mediaTypeOf('xml'), body: documentOf(xml) }
     return { body }
   }
+}
 
-  /** The token is the first field, as on a generated page. */
-  private withToken(fields: Array<[string, string]>): Array<[string, string]> {
-    return this.token === undefined ? fields : [['authenticity_token', this.token], ...fields]
+/** The body of a form, whose first field is the token, as on a generated page. */
+function encoded(form: FormFields | FormData, token: string | undefined): Body {
+  const first: Array<[string, string]> = token === undefined ? [] : [['authenticity_token', token]]
+  if (!(form instanceof FormData)) {
+    return { type: FORM, body: new URLSearchParams([...first, ...pairsOf(form)]).toString() }
   }
-
-  private withTokenFirst(form: FormData): FormData {
-    const body = new FormData()
-    if (this.token !== undefined) body.append('authenticity_token', this.token)
-    for (const [name, value] of form) body.append(name, value)
-    return body
-  }
+  const body = new FormData()
+  for (const [name, value] of [...first, ...form]) body.append(name, value)
+  return { body }
 }
 
 /** Returns the media type of a format, or an `Accept` header unchanged. */
