@@ -1,6 +1,6 @@
 // Runs jobs by pg-boss or graphile-worker, each of which inserts one row in a transaction, and prints the jobs per second. The
 // arguments are the name of the queue, the url of an empty database, the number of jobs and, for pg-boss, its batch size.
-import { makeWorkerUtils, run } from 'graphile-worker'
+import { Logger, makeWorkerUtils, run } from 'graphile-worker'
 import { Pool } from 'pg'
 import PgBoss from 'pg-boss'
 
@@ -24,10 +24,12 @@ async function insert({ number }) {
   if ((finished += 1) === total) end()
 }
 
+/** graphile-worker writes a line for each job to the standard output, which is where the result goes. */
+const logger = new Logger(() => () => {})
 const numbers = Array.from({ length: total }, (_, number) => number)
 const queues = {
   async graphile() {
-    const utils = await makeWorkerUtils({ pgPool: pool })
+    const utils = await makeWorkerUtils({ pgPool: pool, logger })
     await utils.migrate()
     await pool.query(
       "SELECT graphile_worker.add_job('insert', json_build_object('number', n)) FROM generate_series(1, $1::int) n",
@@ -41,6 +43,7 @@ const queues = {
         pollInterval: 500,
         noHandleSignals: true,
         taskList: { insert },
+        logger,
       })
       await ended
       return () => runner.stop()
