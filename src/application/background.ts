@@ -1,13 +1,11 @@
 import type Koa from 'koa'
 import type { Logger } from 'pino'
 import type { Background, Context, JobConstructor, JobContext } from '../context.js'
-import { channels } from '../common/channels.js'
 import { memoizeByObject } from '../common/memoize.js'
 import type { Database } from '../data/database.js'
 import { watchWaits } from '../data/engines/own-waits.js'
 import { LazyTransaction } from '../data/transactions/lazy-transaction.js'
 import { beginTransaction, transactionOf } from '../data/transactions/request-transaction.js'
-import { TransactionWatch } from '../data/transactions/transaction-watch.js'
 import { logFields, setRequestLogger } from '../logging/request-logger.js'
 import { currentPort } from '../server/port.js'
 import type { Declarations } from '../routing/scope.js'
@@ -49,7 +47,7 @@ export class BackgroundWork implements Background {
     logFields(ctx, fields)
     const transaction = new LazyTransaction(database, 'master', {
       onLost: (error) => ctx.log.error(error, 'database work that the job did not await has failed'),
-      watch: channels.transaction.hasSubscribers ? new TransactionWatch(job.attempt - 1) : undefined,
+      attempt: job.attempt - 1,
     })
     beginTransaction(ctx, transaction)
     return { job: ctx as Context & JobContext, transaction }

@@ -3,8 +3,8 @@ import { MigrationExecutor } from 'typeorm'
 import type { Migration, MigrationInterface, QueryRunner } from 'typeorm'
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js'
 import { DeclarationError, MigrationFailed } from '../../errors.js'
-import { brokenReferences, rejectBrokenReferences } from './broken-references.js'
 import type { Database } from '../database.js'
+import type { BrokenReferences, Reference } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 import { withMigrationLock } from './lock.js'
 import { retryTableLocks, tableLockWait } from './table-locks.js'
@@ -147,6 +147,30 @@ async function runOne(
     const report = [left, ...adviceFor(gone)].join(' ')
     throw new MigrationFailed(migration.name, done, report, error, left === nothingRemains)
   }
+}
+
+/** Finds broken references, on an engine where a migration can leave them. */
+async function brokenReferences(runner: QueryRunner): Promise<BrokenReferences> {
+  return (await engineOf(runner.dataSource).findBrokenReferences?.(runner)) ?? { rows: [], keys: [] }
+}
+
+/** @throws Error when there are more broken references than before */
+function rejectBrokenReferences(before: BrokenReferences, after: BrokenReferences): void {
+  const keys = after.keys.filter((key) => !before.keys.some((other) => isSame(key, other)))
+  if (keys.length > 0) {
+    throw new Error(`the migration leaves foreign keys to tables that do not exist: ${pairs(keys)}`)
+  }
+  if (after.rows.length > before.rows.length) {
+    throw new Error(`the migration leaves references to rows that do not exist: ${pairs(after.rows)}`)
+  }
+}
+
+function isSame(one: Reference, other: Reference): boolean {
+  return one.table === other.table && one.parent === other.parent
+}
+
+function pairs(references: readonly Reference[]): string {
+  return [...new Set(references.map(({ table, parent }) => `${table} to ${parent}`))].join(', ')
 }
 
 /** A possible reason why a table already exists: the file of its migration has been deleted, or is on another branch. */

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
 import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
+import { channels } from '../../common/channels.js'
 import {
   ClientClosedRequest,
   NotAwaited,
@@ -19,7 +20,7 @@ import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
 import type { TransactionPlace } from './transaction-place.js'
 import { allows, type Goal, type TransactionState } from './transaction-state.js'
-import type { TransactionWatch } from './transaction-watch.js'
+import { TransactionWatch } from './transaction-watch.js'
 import { WaitLimit } from './wait-limit.js'
 
 /** How a request's transaction begins. */
@@ -49,8 +50,8 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation' | 'replica'>
   maxWait?: number
   /** The clock of `onIdle`; without it, the time for which the process has waited. */
   now?: () => number
-  /** Publishes how it has ended. */
-  watch?: TransactionWatch | undefined
+  /** The number of attempts of the request before this one (0), which is published with the end of the transaction. */
+  attempt?: number
   /** Where it reads, on a database with several servers. */
   place?: TransactionPlace | undefined
 }
@@ -103,7 +104,7 @@ export class LazyTransaction {
     this.isReading = mode === 'slave'
     this.limit = new WaitLimit(options.waited, options.maxWait)
     this.place = options.place
-    this.watch = options.watch
+    this.watch = channels.transaction.hasSubscribers ? new TransactionWatch(options.attempt ?? 0) : undefined
     this.isAbandoned = isAbandoned
     this.onIdle = onIdle
     this.work = new RunningWork(onLost, onIdle && now)

@@ -11,9 +11,7 @@ import { watchWaits } from '../../data/engines/own-waits.js'
 import { explainMissingTable, pendingMigrations } from '../../data/migrations/pending.js'
 import { LazyTransaction, type BeginOptions } from '../../data/transactions/lazy-transaction.js'
 import { beginTransaction, checkBeforeCommit } from '../../data/transactions/request-transaction.js'
-import { TransactionWatch } from '../../data/transactions/transaction-watch.js'
 import { rejectUncompared } from '../../http/preconditions.js'
-import { channels } from '../../common/channels.js'
 import { environmentOf } from '../../common/environment.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
 import { SAFE_METHODS } from '../../common/methods.js'
@@ -173,7 +171,7 @@ function lazyTransaction(
     maxWait: Math.max(maxDuration, database.acquireTimeout),
     isAbandoned: () => ctx.req.socket.destroyed,
     onLost: (error) => ctx.log.error(error, 'database work that the request did not await has failed'),
-    watch: channels.transaction.hasSubscribers ? new TransactionWatch(count) : undefined,
+    attempt: count,
     onIdle: idleLimit < Infinity ? (idle) => warnOfIdle(ctx, idle, idleLimit) : undefined,
   })
 }
