@@ -332,7 +332,7 @@ export class LazyTransaction {
       readOnly || this.place?.isReplica
         ? this.engine.beginReadOnly(this.runner, isolation)
         : this.runner.startTransaction(isolation)
-    if (!this.limit.isShort) return beginning
+    if (!this.limit.isShort) return await beginning
     if (await this.limit.allows(beginning)) return
     this.state = 'late'
     this.abandon(beginning).catch(() => undefined)

@@ -91,7 +91,10 @@ const members: RunnerMembers = {
   isReleased: () => false,
   // The runner of some engines forgets it when it is released.
   manager: ({ manager }) => manager,
-  query: (transaction) => transaction.query.bind(transaction),
+  query:
+    (transaction) =>
+    (...args: Parameters<QueryRunner['query']>) =>
+      transaction.query(...args),
   stream:
     (transaction) =>
     (...[sql, values, onEnd, onError]: Parameters<QueryRunner['stream']>) =>
