@@ -164,7 +164,7 @@ describeInBrowser('examples/blog in a browser', () => {
           expect(await page.getByRole('status').innerText()).to.equal('Comment was updated successfully.')
           await follow(page, 'Comments')
           expect(await rows(page)).to.deep.equal(['Very well said'])
-          await follow(page, 'Post')
+          await follow(page, 'Discussed')
           expect(await heading(page)).to.equal('Discussed')
         })
 
@@ -216,7 +216,7 @@ describeInBrowser('examples/blog in a browser', () => {
           await press(page, 'Delete')
           expect(await page.getByRole('status').innerText()).to.equal('Comment was destroyed successfully.')
           expect(await rows(page)).to.deep.equal([])
-          await follow(page, 'Post')
+          await follow(page, 'Deleted')
           await press(page, 'Delete')
           expect(await page.getByRole('status').innerText()).to.equal('Post was destroyed successfully.')
           expect(await rows(page)).to.deep.equal([])
