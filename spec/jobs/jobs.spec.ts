@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { DeclarationError, type Database } from '../../src/index.js'
-import type { JobQueue } from '../../src/jobs/index.js'
+import { jobQueue, type JobQueue } from '../../src/jobs/index.js'
 import { captureLog, type CapturedLog } from '../../src/testing/index.js'
 import { failure } from '../support/failure.js'
 import {
@@ -51,6 +51,11 @@ describe('Jobs', () => {
     expect(await jobs.drain()).to.deep.equal({ finished: 1, failed: [] })
     expect(await texts()).to.deep.equal(['report a', 'request a'])
     expect(await rows()).to.deep.equal([])
+  })
+
+  it('may be none yet: the queue of an application without jobs finds nothing to run', async () => {
+    const none = jobQueue(database, { jobs: [] })
+    expect(await none.drain()).to.deep.equal({ finished: 0, failed: [] })
   })
 
   it('do not exist when the request fails', async () => {

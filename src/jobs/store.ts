@@ -73,8 +73,11 @@ const batch = 500
 /** The row that a run must still own at its end. */
 const ownRow = 'id = :id AND worker = :worker AND attempts = :attempts + 1'
 
-/** The jobs that a worker may claim. */
-const claimable = 'due_at IS NOT NULL AND name IN (:...names) AND (worker IS NULL OR worker <> :worker)'
+/** The jobs that a worker may claim. The servers reject an empty list of names. */
+function claimable({ names }: Claims): string {
+  const known = names.length > 0 ? 'name IN (:...names)' : '1 = 0'
+  return `due_at IS NOT NULL AND ${known} AND (worker IS NULL OR worker <> :worker)`
+}
 
 /** The rows of the tables of jobs and schedules, on each engine. */
 export class JobStore {
@@ -130,7 +133,7 @@ export class JobStore {
   async poll(claims: Claims): Promise<{ now: number; due: number }> {
     const first = claims.queues.map(
       (_, index) =>
-        `(SELECT due_at FROM ${this.jobs} WHERE queue = :${index} AND ${claimable} ORDER BY due_at LIMIT 1) AS q${index}`,
+        `(SELECT due_at FROM ${this.jobs} WHERE queue = :${index} AND ${claimable(claims)} ORDER BY due_at LIMIT 1) AS q${index}`,
     )
     const sql = `SELECT ${[`${this.engine.now} AS now`, ...first].join(', ')}`
     const [row = {}] = await this.query(sql, { ...claims, ...claims.queues })
@@ -151,7 +154,7 @@ export class JobStore {
     { later = false, except = [] }: { later?: boolean; except?: readonly string[] } = {},
   ): Promise<ClaimedJob[]> {
     const { now, skipLocked = '' } = this.engine
-    const due = `SELECT *, ${now} - due_at AS late FROM ${this.jobs} WHERE queue = :queue AND ${claimable}
+    const due = `SELECT *, ${now} - due_at AS late FROM ${this.jobs} WHERE queue = :queue AND ${claimable(claims)}
       ${later ? '' : `AND due_at <= ${now}`} ${except.length > 0 ? 'AND id NOT IN (:...except)' : ''}
       ORDER BY due_at LIMIT :count ${skipLocked}`
     const claimed: ClaimedJob[] = []
