@@ -46,22 +46,22 @@ export class Injector {
   }
 
   /**
-   * Returns the function that instantiates a class for a request. All instances of a request come from one container,
-   * which is disposed of after the outermost of them. A class that neither has dependencies nor is registered is
-   * instantiated with `new`.
+   * Returns the function that instantiates a class for a request. All instances of a request come from one container. The
+   * first call in the request creates the container, and disposes of it at its end. A class that neither has dependencies nor
+   * is registered is instantiated with `new`.
    *
    * @throws DeclarationError when `checkDependencies` rejects the class
    */
   factory<T>(target: Constructor<T>): WithInstance<T> {
-    // tsyringe creates an instance for each request only of those scoped classes that the direct parent of the request's
-    // container has registered.
+    // tsyringe creates an instance of a scoped class for each request only if the direct parent of the request's container has
+    // registered the class. The registrations of parents further up are therefore copied.
     inheritRegistrations(this.container, (token) =>
       hasLifecycle(this.container, token, Lifecycle.ContainerScoped),
     )
     checkDependencies(this.container, target)
     for (const token of dependencyTokens(this.container, target)) {
       this.tokens.add(token)
-      describeToTsyringe(classOf(this.container, token))
+      decorateForTsyringe(classOf(this.container, token))
     }
     const singletons = singletonsOf(this.container, target)
     const isPlain = constructorParameters(target).length === 0 && !this.container.isRegistered(target, true)
@@ -88,6 +88,7 @@ export class Injector {
     const handle: Middleware = (ctx, next) => withInstance(ctx, (instance) => instance.handle(ctx, next))
     Object.defineProperty(handle, 'name', { value: middleware.name })
     handle.middlewareClass = middleware
+    // The application reads the hooks of a middleware from its function.
     for (const hook of hookNames) {
       const value: unknown = Reflect.get(middleware, hook)
       if (value !== undefined)
@@ -139,8 +140,8 @@ function singletonsOf(container: DependencyContainer, target: Function): Injecti
   return tokens.filter((token) => hasLifecycle(container, token, Lifecycle.Singleton))
 }
 
-/** Decorates a class for tsyringe, which ignores the dependencies that a subclass without a decorator inherits. */
-function describeToTsyringe(target: Function | undefined): void {
+/** Decorates a class with `@injectable()`. Without it, tsyringe ignores the dependencies that a subclass inherits. */
+function decorateForTsyringe(target: Function | undefined): void {
   if (target && constructorParameters(target).length > 0) injectable()(target as Constructor<unknown>)
 }
 

@@ -20,8 +20,8 @@ export interface ResourcePaths {
 }
 
 /**
- * Returns the routes of a resource in the order in which they are mounted, so that none of the seven actions takes the
- * requests of a `@Route`: `/posts/drafts` precedes `/posts/{post_id}`.
+ * Returns the routes of a resource in the order in which they are mounted, so that none of the seven handlers takes the
+ * requests of a `@Route`: `/posts/drafts` precedes `/posts/{post_id}`. `update` handles PATCH, too, unless a `@Route` does.
  *
  * @throws DeclarationError when two handlers have the same method and path
  */
@@ -33,7 +33,7 @@ export function sortForMounting(routes: readonly HandlerRoute[], paths: Resource
     .toSorted((left, right) => rankOf(left, paths) - rankOf(right, paths))
 }
 
-/** The ranks of the seven actions. A `@Route` has a rank between them. */
+/** The ranks of the seven handlers. A `@Route` has a rank between them. */
 const ranks = new Map(Object.entries({ list: 0, create: 0, new: 2, show: 2, update: 4, destroy: 4, edit: 4 }))
 
 /** Returns the rank of a route. A lower rank is mounted first; routes of one rank stay in the order of declaration. */
@@ -45,7 +45,7 @@ function rankOf(route: HandlerRoute, { collection, item }: ResourcePaths): numbe
   return isPatchOf(item, route) ? 3 : 5
 }
 
-/** Whether a route takes PATCH from the action `update`. */
+/** Whether a route handles the PATCH requests that `update` would handle otherwise. */
 function isPatchOf(item: string, route: HandlerRoute): boolean {
   return route.method === 'PATCH' && pathsOf(route).includes(item)
 }

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 
-/** The members of a socket that `StalledConnections` uses. */
+/** The properties and the method of a socket that `StalledConnections` uses. */
 export type SendingSocket = Pick<Socket, 'bytesWritten' | 'writableLength' | 'destroy'>
 
 /** How much of a response a connection had sent at a point in time. */
@@ -22,7 +22,10 @@ export class StalledConnections<S extends SendingSocket> {
 
   /**
    * Closes the connections that have data to send, but have sent none for `sendTimeout`. A connection without data, whose
-   * response is still being produced, stays open.
+   * response is still being produced, stays open. The server calls this method several times during a `sendTimeout`, because
+   * each call compares the connections with the call before.
+   *
+   * @param now the time in milliseconds
    */
   close(connections: Iterable<S>, now: number): void {
     for (const socket of connections) if (this.isStalled(socket, now)) socket.destroy()

@@ -2,12 +2,13 @@ import { QueryFailedError } from 'typeorm'
 import type { ErrorName, Problem } from './engine.js'
 import { ENGINES } from './engines.js'
 
-/** The error codes of the system, which every driver passes on. */
+/** The error codes of the operating system, which every driver passes on. */
 const SYSTEM: Partial<Record<Problem, readonly string[]>> = {
   lost: ['ECONNRESET', 'EPIPE'],
   down: ['ECONNREFUSED', 'ETIMEDOUT', 'ENOTFOUND'],
 }
 
+/** The problem of each error code of the system and of the engines. */
 const PROBLEMS = new Map(
   [SYSTEM, ...ENGINES.map(({ errors }) => errors.codes)].flatMap((codes) =>
     // The keys of these tables are of the type Problem.
@@ -17,10 +18,12 @@ const PROBLEMS = new Map(
   ),
 )
 
+/** The problems of errors without a code, by a pattern of their message. */
 const MESSAGES = ENGINES.flatMap(({ errors }) => errors.messages ?? [])
+/** Patterns of messages about connections that were closed before the statement was sent. */
 const UNSENT = ENGINES.flatMap(({ errors }) => errors.unsent ?? [])
 
-/** The texts in an engine's error: SQLite and MariaDB put everything into the message, PostgreSQL has members. */
+/** The texts in an engine's error: SQLite and MariaDB put everything into the message, PostgreSQL has properties. */
 export interface ProblemTexts {
   message: string
   detail: string
@@ -30,8 +33,9 @@ export interface ProblemTexts {
 /** The problem that a driver has reported; undefined if clients cannot do anything about the error. */
 export function problemOf({ driverError, query }: QueryFailedError): Problem | undefined {
   const { message, detail } = textsOf(driverError)
-  // MariaDB has numbers, too.
+  // MariaDB's errors have a number, too. Some of them have no code, or a wrong one.
   const problem = PROBLEMS.get(textOf(driverError, 'errno')) ?? problemOfCode(textOf(driverError, 'code'))
+  // SQLite and PostgreSQL have the same code for a missing target and for a target that is still referred to.
   const isStillReferred = /^\s*DELETE/i.test(query) || detail.includes('still referenced')
   if (problem === 'reference' && isStillReferred) return 'referenced'
   return problem ?? MESSAGES.find(([text]) => text.test(message))?.[1]
@@ -42,7 +46,7 @@ export function problemOfCode(code: string): Problem | undefined {
   return PROBLEMS.get(code) ?? PROBLEMS.get(shortCode(code))
 }
 
-/** The code without SQLite's extension. */
+/** A code without SQLite's extension: `SQLITE_READONLY`. */
 export function shortCode(code: string): string {
   return code.split('_').slice(0, 2).join('_')
 }
@@ -56,7 +60,7 @@ function textOf(driverError: Error, name: string): string {
   return String(Reflect.get(driverError, name) ?? '')
 }
 
-/** A name that an error contains, as the engine writes it. */
+/** Finds the columns, the index or the checked column in the texts of an error, as the engine writes their names. */
 export function nameIn({ detail, message }: ProblemTexts, name: ErrorName): string | undefined {
   const patterns = ENGINES.flatMap(({ errors }) => errors.names[name] ?? [])
   for (const text of [detail, message])

@@ -9,13 +9,16 @@ import { problemOf } from '../engines/problems.js'
 import { PooledSqliteQueryRunner } from '../engines/sqlite/pooled-query-runner.js'
 import { maskedSql } from './masked-sql.js'
 
-/** The beginning and the end of transactions and savepoints, and their settings: they are published, but they are not queries. */
+/**
+ * The statements that begin, end or configure transactions and savepoints. They are published, but reports of the number of
+ * queries do not count them.
+ */
 const CONTROL = /^\s*(BEGIN|START|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SET)\b/i
 
-/** How PostgreSQL reads a stream, which is one query. */
+/** The statements that read a stream of rows on PostgreSQL. They are not published one by one, because a stream is one query. */
 const CURSOR = /^(DECLARE|FETCH \d+ FROM) kit_rows_/
 
-/** The message about a statement, with members that only the framework reads. */
+/** The message about a statement, with properties that only the framework reads. */
 export interface StatementMessage extends QueryMessage {
   readonly isQuery: boolean
   readonly site: CallSite | undefined
@@ -24,8 +27,9 @@ export interface StatementMessage extends QueryMessage {
 /** The method of TypeORM's query runners that runs a statement. */
 type Query = (this: QueryRunner, sql: string, values: unknown, isStructured?: boolean) => Promise<QueryResult>
 
+// Replaces the method that runs a statement in the query runner of each engine, so that every statement is published.
 for (const { prototype } of [PooledSqliteQueryRunner, PostgresRunner, MariadbRunner]) {
-  // The method is overloaded.
+  // TypeScript cannot call an overloaded method with arguments that fit several of its signatures.
   const run = prototype.query as Query
   const query: Query = function query(sql, values, isStructured) {
     const end = beginStatement(this, sql)
@@ -44,7 +48,7 @@ for (const { prototype } of [PooledSqliteQueryRunner, PostgresRunner, MariadbRun
   Object.assign(prototype, { query })
 }
 
-/** Notes where and when a statement begins. Returns the function that publishes its end; undefined if nobody listens. */
+/** Notes where and when a statement begins. Returns the function that publishes its end, or undefined without a subscriber. */
 export function beginStatement({ dataSource }: QueryRunner, text: string) {
   if (!channels.query.hasSubscribers || CURSOR.test(text)) return undefined
   const [stack, start, engine] = [captureStack(), performance.now(), engineOf(dataSource).name]
@@ -68,7 +72,7 @@ export function beginStatement({ dataSource }: QueryRunner, text: string) {
   }
 }
 
-/** The problem of an error, or its class. */
+/** The name of the problem that the database has reported (`unique`, `conflict`), else the class of the error. */
 export function wordOf(error: unknown): string {
   if (error instanceof TransactionConflict) return 'conflict'
   return (error instanceof QueryFailedError && problemOf(error)) || className(error)
