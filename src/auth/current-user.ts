@@ -13,7 +13,7 @@ const signIns = new PerRequest<number | 'bearer'>()
 /**
  * Sets `ctx.user`, and the `currentUser` variable of templates.
  *
- * @param signedInAt the time of the session's sign-in, in milliseconds since 1970
+ * @param signedInAt the time of the session's sign-in, in milliseconds since 1970; 0 without a sign-in
  */
 export function setUser(ctx: Context, user: Account | undefined, signedInAt = 0): void {
   Object.assign(ctx, { user })

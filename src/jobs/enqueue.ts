@@ -10,11 +10,11 @@ export interface EnqueueOptions {
   delay?: Duration
   /** The time at which the job is due, instead of a delay. */
   at?: Date
-  /** Another queue than that of the job. */
+  /** A queue other than the job's own. */
   queue?: string
   /**
-   * Enqueues nothing while a job of this class with the same arguments has not started: `true`. Or with the same text, of 200
-   * characters at most.
+   * Enqueues nothing while another job of this class waits for its start. With `true`, it must have the same arguments. With a
+   * text of up to 200 characters, it must have been enqueued with the same text.
    */
   unique?: boolean | string
 }
@@ -50,7 +50,10 @@ export function newJob(
   }
 }
 
-/** @throws DeclarationError when the queue that a job or an option uses is not declared */
+/**
+ * @param user the name of the job or the option that uses the queue
+ * @throws DeclarationError when the queue is not declared
+ */
 export function checkQueue(user: string, queue: string, queues: readonly string[]): void {
   if (!queues.includes(queue))
     throw new DeclarationError(

@@ -60,9 +60,9 @@ export interface RoutingMembers {
   recordPath(value: unknown): string | undefined
 
   /**
-   * Returns the path and query of the request at another position in its list.
+   * Returns the path and query of the request for another page of its list.
    *
-   * @param position the parameters of the position; undefined removes a parameter
+   * @param position the parameters that select the page, such as `page` or `after`; undefined removes a parameter
    * @internal
    */
   pageUrl(position: Record<string, string | undefined>): string
@@ -108,7 +108,7 @@ export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Con
   }
 }
 
-/** The patterns of the items of resources, by their paths. */
+/** Returns the pattern of a resource's path to a record, such as `/posts/{post_id}`. */
 const patternOf = memoize((path) => new PathPattern(path))
 
 /**

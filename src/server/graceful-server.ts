@@ -20,7 +20,7 @@ export interface Timeouts {
   requestTimeout?: number
   /** For the next request of a connection (65,000). It should be longer than that of a load balancer, which then closes connections first. */
   keepAliveTimeout?: number
-  /** For a client to read more of a response (60,000); 0 for any time. A client that stalls is noticed up to 5 s later. */
+  /** For a client to read more of a response (60,000); 0 sets no limit. A client that stalls is noticed up to 5 s later. */
   sendTimeout?: number
 }
 
@@ -88,17 +88,17 @@ export class GracefulServer {
    * @param timeout milliseconds after which the remaining connections are closed
    */
   async close(timeout: number): Promise<void> {
-    const began = performance.now()
-    this.closing = this.closeSource(began + Math.min(timeout, maxHold))
+    const startTime = performance.now()
+    this.closing = this.closeSource(startTime + Math.min(timeout, maxHold))
     await this.closing
-    const closed = performance.now()
+    const idleDeadline = performance.now() + idleGrace
     while (this.connections.size > 0) {
       await setTimeout(pollInterval)
       // The event loop first reads the requests that have arrived.
       await setImmediate()
       const now = performance.now()
-      if (now >= began + timeout) this.closeConnections(() => true)
-      else if (now >= closed + idleGrace) this.closeConnections(isIdle)
+      if (now >= startTime + timeout) this.closeConnections(() => true)
+      else if (now >= idleDeadline) this.closeConnections(isIdle)
     }
     clearInterval(this.stalledTimer)
     this.server.close()
@@ -106,8 +106,8 @@ export class GracefulServer {
 
   /**
    * Closes the source when the requests in flight are finished, or at the deadline. Requests that arrive in the meantime
-   * wait until the source is closed: clients under load reconnect as soon as they have a response, so there would never be
-   * a moment without new connections.
+   * wait until the source is closed. If they were handled at once, busy clients would reconnect after each response, and
+   * there would never be a moment without new connections.
    */
   private async closeSource(deadline: number): Promise<void> {
     const responses = [...this.connections.values()].flatMap(({ inFlight }) => [...inFlight])
@@ -187,7 +187,7 @@ function serverOptions({
   }
 }
 
-/** Milliseconds between two checks for what may take so long: a quarter of it, and 5 s at most. */
+/** Milliseconds between two checks for a timeout: a quarter of the timeout, and 5 s at most. */
 function checkInterval(timeout: number): number {
   return Math.min(maxCheckInterval, Math.ceil(timeout / 4))
 }

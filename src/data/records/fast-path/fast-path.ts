@@ -14,7 +14,7 @@ import { hasOnlyColumns, hasPlainWrites, isPlain } from './plain-model.js'
 /** A row of a TypeORM query, with its columns by their aliases. */
 export type Row = Record<string, unknown>
 
-/** Returns the fast path of a model; undefined if the model isn't plain, or if a subscriber listens to its records. */
+/** Returns the fast path of a model; undefined if the model isn't plain (see `isPlain`), or if a subscriber listens to its records. */
 export function fastPath(tx: EntityManager, metadata: EntityMetadata): FastPath | undefined {
   return hasListener(tx, ['afterLoad']) ? undefined : pathOf(metadata)
 }
@@ -23,11 +23,11 @@ const pathOf = memoizeByObject((metadata: EntityMetadata) =>
   isPlain(metadata) ? new FastPath(metadata) : undefined,
 )
 
-/** A property of a record, the name of its column in rows, and how a value of the database is converted. */
+/** A property of a record, the name of its column in rows, and the function that converts a value of the database. */
 interface Property {
   alias: string
   property: string
-  read: (value: unknown) => unknown
+  convert: (value: unknown) => unknown
 }
 
 /** A column, and the value to store. */
@@ -65,7 +65,7 @@ export class FastPath {
       .map((column) => ({
         alias: DriverUtils.buildAlias(driver, undefined, metadata.name, column.databaseName),
         property: column.propertyName,
-        read: readerOf(column),
+        convert: readerOf(column),
       }))
     const names = this.columns.map((column) => driver.escape(column.databaseName)).join(', ')
     const placeholders = this.columns.map((_, index) => this.placeholder(index)).join(', ')
@@ -83,7 +83,7 @@ export class FastPath {
     return rows.then(([row]) => row && this.toRecord(row))
   }
 
-  /** Builds the query for the first record with values of some properties; undefined if one isn't a simple column. */
+  /** Builds the query for the first record with values of some properties; undefined if a property isn't a simple column. */
   private queryFor(tx: EntityManager, names: string[]): string | undefined {
     const key = names.join()
     const cached = this.queries.get(key)
@@ -101,9 +101,9 @@ export class FastPath {
   /** Creates a record from a row, as TypeORM would. Columns that were not selected are not set. */
   toRecord(row: Row): object {
     const record: Row = this.metadata.create(undefined, { fromDeserializer: true })
-    for (const { alias, property, read: readValue } of this.properties) {
+    for (const { alias, property, convert } of this.properties) {
       const value = row[alias]
-      if (value !== undefined) record[property] = readValue(value)
+      if (value !== undefined) record[property] = convert(value)
     }
     return record
   }
@@ -160,6 +160,7 @@ export class FastPath {
 
     const promise = protectedMethodsOf(record).stampUpdate()
     if (promise) await promise
+    // `stampUpdate` has set `updated_at`, and may have set other columns.
     const changes = this.findChanges(record, current)
     const { driver } = this.metadata.dataSource
     const assignments = changes.map(
@@ -193,13 +194,14 @@ export class FastPath {
       const previous = valueOf(current, column)
       if (value === undefined || value === previous) continue
       const stored = this.toStored(column, value)
-      // A value that is read as text is stored as the same text, even if a new value like this would be rejected.
+      // Text from the database is compared as it is: `toStored` could reject it, although the database already contains it.
       const previousStored = typeof previous === 'string' ? previous : this.toStored(column, previous)
       if (!isSame(stored, previousStored)) changes.push([column, stored])
     }
     return changes
   }
 
+  /** Sets the missing nullable properties of a written record to null, as TypeORM does. */
   private fillWithNull(record: object): void {
     for (const column of this.columns)
       if (column.isNullable && valueOf(record, column) === undefined)
@@ -223,7 +225,7 @@ function isSimple(where: object): boolean {
   return true
 }
 
-function readerOf(column: ColumnMetadata): Property['read'] {
+function readerOf(column: ColumnMetadata): Property['convert'] {
   const { driver } = column.entityMetadata.dataSource
   const hydrate = (value: unknown): unknown => driver.prepareHydratedValue(value, column)
   return (column.transformer ? undefined : engineOf(driver).readerOf?.(column, hydrate)) ?? hydrate
@@ -268,7 +270,7 @@ async function writeRow(tx: EntityManager, sql: string, values: unknown[], versi
   if (!(result instanceof QueryResult && result.affected === 1)) throw new VersionConflict()
 }
 
-/** Runs a query that only reads records, and locks nothing. The transaction of a request may run such a query before it begins. */
+/** Runs a query that only reads records, and locks nothing. A request may run such a query before its transaction begins. */
 export function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
 }
