@@ -108,11 +108,14 @@ describeInBrowser('A form of a new record, in a browser without JavaScript', () 
   it('creates one record on a double click, and shows its page with the message', async () => {
     const { first } = (meeting = new Meeting())
     await title().fill('a')
+    await save().scrollIntoViewIfNeeded()
     const { x = 0, y = 0 } = (await save().boundingBox()) ?? {}
     // Chromium sends one request if the second click follows before the first one is on its way.
     await page.mouse.click(x + 5, y + 5)
     await first
     await page.mouse.click(x + 5, y + 5)
+    // `waitForURL` rejects when the second click ends the navigation of the first one.
+    await page.getByRole('status').waitFor()
     expect(await shown()).to.deep.equal(['a', 'Saved a.'])
     expect([received, await keyed.titles()]).to.deep.equal([2, ['a']])
     // The button of a saved record has no key.
