@@ -4,10 +4,10 @@ import { hashPassword, needsRehash, passwordStamp, signedToken } from '../../src
 import type { App, Database } from '../../src/index.js'
 import { mails } from '../../src/mail/index.js'
 import type { Client } from '../../src/testing/index.js'
-import { loadExample } from '../support/applications/example.js'
+import { openExampleMembers } from '../support/applications/example-members.js'
 import { itOnce } from '../support/engine.js'
 import { cheapHash } from '../support/passwords.js'
-import { Site } from '../support/site.js'
+import type { Site } from '../support/site.js'
 
 const email = 'ada@example.com'
 const password = 'correct horse battery staple'
@@ -19,8 +19,7 @@ describe('An attacker of examples/members', () => {
   let lines: string[] = []
 
   before(async () => {
-    ;({ app, database } = await loadExample('members'))
-    site = await Site.open(app, () => database.migrate())
+    ;({ app, site, database } = await openExampleMembers())
     app.logger.level = 'info'
     Reflect.set(app.logger, pino.symbols.streamSym, { write: (line: string) => lines.push(line) })
   })

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
-import { idempotency, idempotencyKeysTable, Use, type Database } from '../../src/index.js'
+import type { Database } from '../../src/index.js'
 import { mails } from '../../src/mail/index.js'
-import { loadExample } from '../support/applications/example.js'
+import { openExampleMembers } from '../support/applications/example-members.js'
 import { describeInBrowser, startBrowser, visit, type Visitor } from '../support/browser.js'
-import { Site } from '../support/site.js'
+import type { Site } from '../support/site.js'
 
 const password = 'correct horse battery staple'
 
@@ -17,18 +17,7 @@ describeInBrowser('examples/members with two browsers', () => {
   let count = 0
 
   before(async () => {
-    const example = await loadExample('members', async (theirs, load) => {
-      const { PostsResource } = await load('actions/posts.js')
-      // The posts recognize keys, as docs/requests-sent-twice.md describes it for a class.
-      Use(idempotency(theirs))(PostsResource as never)
-    })
-    database = example.database
-    site = await Site.open(example.app, async () => {
-      await database.migrate()
-      const runner = database.createQueryRunner()
-      await runner.createTable(idempotencyKeysTable(runner))
-      await runner.release()
-    })
+    ;({ site, database } = await openExampleMembers())
     browser = await startBrowser()
     ;[ada, bob] = [await visit(browser, site.url), await visit(browser, site.url)]
   })

@@ -1,12 +1,9 @@
 import { Site } from '../site.js'
 import { loadExample, type Example } from './example.js'
 
-let blog: Promise<Example> | undefined
-
 /** examples/blog on its own database, migrated and empty. */
 export async function openExampleBlog(): Promise<Example & { site: Site }> {
-  blog ??= loadExample('blog')
-  const { app, database } = await blog
+  const { app, database } = await loadExample('blog')
   const site = await Site.open(app, async (site) => {
     await database.migrate()
     await database.query('DELETE FROM posts')

@@ -8,15 +8,23 @@ export interface Example {
   database: Database
 }
 
+type Prepare = (database: Database, load: (path: string) => Promise<Record<string, unknown>>) => Promise<void>
+
+const loaded = new Map<string, Promise<Example>>()
+
 /**
- * Loads an application of examples/ with an empty database of its own. A process can load it once.
+ * Loads an application of examples/ with an empty database of its own. The specs of a process share it, because its modules are
+ * loaded once.
  *
- * @param prepare changes a class of the application before its routes are declared
+ * @param prepare changes a class of the application before its routes are declared: the same for all specs
  */
-export async function loadExample(
-  name: 'blog' | 'members',
-  prepare?: (database: Database, load: (path: string) => Promise<Record<string, unknown>>) => Promise<void>,
-): Promise<Example> {
+export function loadExample(name: 'blog' | 'members', prepare?: Prepare): Promise<Example> {
+  const example = loaded.get(name) ?? load(name, prepare)
+  loaded.set(name, example)
+  return example
+}
+
+async function load(name: string, prepare?: Prepare): Promise<Example> {
   const before = process.env['DATABASE_URL']
   process.env['DATABASE_URL'] = await sharedDatabase()
   const folder = new URL(`../../../../examples/${name}/`, import.meta.url)

@@ -2,11 +2,10 @@ import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, Page } from 'playwright-core'
-import { loadExample } from '../applications/example.js'
+import { openExampleMembers } from '../applications/example-members.js'
 import { startExampleBlog, type BlogProcess } from '../applications/example-blog-process.js'
 import { startBrowser, visit } from '../browser.js'
 import { root } from '../kit.js'
-import { Site } from '../site.js'
 import { withFewColors } from './png.js'
 
 const folder = join(root, 'docs/images')
@@ -157,8 +156,7 @@ export async function openForPicture(browser: Browser, url: string, width = 840)
 }
 
 async function takeMemberPictures(browser: Browser): Promise<void> {
-  const { app, database } = await loadExample('members')
-  const site = await Site.open(app, () => database.migrate())
+  const { site } = await openExampleMembers()
   try {
     for (const [name, open] of Object.entries(memberPictures)) {
       const page = await openForPicture(browser, site.url)
