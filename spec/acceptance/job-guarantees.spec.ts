@@ -91,17 +91,17 @@ describe('Jobs of processes that are killed', function () {
     await database.transaction(async (tx) => {
       for (const text of expected) await jobs.enqueue(tx, Work, { text })
     })
-    const workers = [work(['--jobs', '2']), work(['--jobs', '2'])]
+    const workers = Array.from({ length: count > 1000 ? 4 : 2 }, () => work(['--jobs', '2']))
     const done = untilEmpty()
     let isDone = false
     void done.then(() => (isDone = true))
     for (let turn = 0; !isDone; turn += 1) {
-      const victim = workers[turn % 2]
+      const victim = workers[turn % workers.length]
       await Promise.race([done, victim?.logged('job finished')])
       await Promise.race([done, delay(count > 100 ? 1000 : 100)])
       if (isDone || (count <= 100 && turn > 1)) break
       victim?.kill('SIGKILL')
-      workers[turn % 2] = work(['--jobs', '2'])
+      workers[turn % workers.length] = work(['--jobs', '2'])
     }
     await done
     expect(await texts()).to.deep.equal(expected.toSorted())
@@ -149,7 +149,7 @@ describe('Jobs of processes that are killed', function () {
       await delay(1000)
       if (ticks > 4 && turn % 3 === 0) {
         workers[turn % 2]?.kill('SIGKILL')
-        workers[turn % 2] = work(['--queues', 'ticks'])
+        workers[turn % workers.length] = work(['--queues', 'ticks'])
       }
     }
     for (const worker of workers) worker.kill('SIGKILL')

@@ -2,7 +2,17 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { startGalera, type GaleraNode } from './support/galera.js'
 import { HaProxy } from './support/haproxy.js'
-import { Host, migrateIn, note, putWithOneTag, repeat, type Answer, type Statuses } from './support/host.js'
+import {
+  Host,
+  migrateIn,
+  note,
+  postWithKeys,
+  putWithOneTag,
+  repeat,
+  type Answer,
+  type Statuses,
+} from './support/host.js'
+import { copyPosts } from './support/copies.js'
 import { requests } from './support/programs.js'
 
 describe('An application with a host on each of three Galera nodes', () => {
@@ -74,18 +84,7 @@ describe('An application with a host on each of three Galera nodes', () => {
   it('creates one record for each key that all hosts get at the same time', async () => {
     const keys = Array.from({ length: requests(100) }, () => crypto.randomUUID())
     const statuses: Statuses = new Map()
-    const created = new Map<string, Set<string | undefined>>()
-    await repeat({ times: keys.length, atOnce: 4 }, async (index) => {
-      const key = keys[index] ?? ''
-      const ids = hosts.map(async (host) => {
-        for (;;) {
-          const answer = await host.post('/posts', { title: key }, { 'idempotency-key': key })
-          note(statuses, answer)
-          if (answer.status < 500) return answer.json.id
-        }
-      })
-      created.set(key, new Set(await Promise.all(ids)))
-    })
+    const created = await postWithKeys(hosts, keys, statuses)
     console.log(`      ${JSON.stringify([...statuses])}`)
     expect([...statuses.keys()].filter((status) => ![201, 503].includes(status))).to.deep.equal([])
     const titles = keys.map((key) => `'${key}'`).join()
@@ -93,8 +92,16 @@ describe('An application with a host on each of three Galera nodes', () => {
     for (const node of nodes) {
       const rows = await node.query<{ id: string; title: string }>(sql, 'blog')
       expect(rows).to.have.length(keys.length)
-      for (const { id, title } of rows) expect([...(created.get(title) ?? [])], title).to.deep.equal([id])
+      for (const { id, title } of rows) expect(created.get(title), title).to.deep.equal([id])
     }
+  })
+
+  it('runs the job of each committed request once, with a host that is killed', async () => {
+    const wait = 'SET STATEMENT wsrep_sync_wait = 1 FOR '
+    await copyPosts(
+      urls(),
+      (sql) => nodes[0]?.query(wait + sql, 'blog') ?? Promise.reject(new Error('no node')),
+    )
   })
 
   it('lets 10 of 90 requests pass whose limit is 10', async () => {

@@ -2,7 +2,8 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import { Host, migrateIn, note, putWithOneTag, repeat, type Statuses } from './support/host.js'
+import { copyPosts } from './support/copies.js'
+import { Host, migrateIn, note, postWithKeys, putWithOneTag, repeat, type Statuses } from './support/host.js'
 import { PgBouncer } from './support/pgbouncer.js'
 import { PostgresNode } from './support/postgres.js'
 import { requests } from './support/programs.js'
@@ -120,6 +121,28 @@ describe('An application behind PgBouncer in transaction mode', () => {
     const rows = await server.query<{ id: string }>('SELECT id FROM posts', 'blog')
     const there = new Set(rows.map(({ id }) => id))
     expect(created.filter((id) => !there.has(id ?? ''))).to.deep.equal([])
+  })
+
+  it('creates one record for each key that both hosts get at the same time, with a kill and a restart of PgBouncer', async () => {
+    const keys = Array.from({ length: requests(200) }, () => crypto.randomUUID())
+    const statuses: Statuses = new Map()
+    const sent = postWithKeys(hosts.slice(0, 2), keys, statuses)
+    await until(() => (statuses.get(201) ?? 0) > 10)
+    await bouncer.daemon.stop('SIGKILL')
+    await until(() => (statuses.get(503) ?? 0) > 0)
+    await bouncer.daemon.start()
+    const created = await sent
+    // A commit without an answer is repeated, too.
+    expect([...statuses.keys()].filter((status) => ![201, 503].includes(status))).to.deep.equal([])
+    const list = keys.map((key) => `'${key}'`).join()
+    const sql = `SELECT id, title FROM posts WHERE title IN (${list})`
+    const rows = await server.query<{ id: string; title: string }>(sql, 'blog')
+    expect(rows).to.have.length(keys.length)
+    for (const { id, title } of rows) expect(created.get(title), title).to.deep.equal([id])
+  })
+
+  it('runs the job of each committed request once, with a host that is killed', async () => {
+    await copyPosts([settings(), settings()], (sql) => server.query(sql, 'blog'))
   })
 
   it('leaves no lock, no setting and no open transaction on the server, and names no statement', async () => {

@@ -81,6 +81,13 @@ describe('A database with replicas', () => {
     })
   })
 
+  it('runs jobs on the primary', async () => {
+    const { request } = await open([late])
+    const { json } = await request('POST', '/ports', { json: {} })
+    const count = async () => (await request('GET', `/notes/${json.id}`)).json.count
+    await until(async () => (await count()) === primary.port)
+  })
+
   it('reads a position that the replica has not replayed on the primary, and renews it', async () => {
     const { request } = await open([late])
     const { json } = await request('POST', '/notes', { json: { text: 'late', count: 0 } })

@@ -142,9 +142,11 @@ describe('Jobs of requests', () => {
     const statements: string[] = []
     const collect = (message: unknown): void => void statements.push(Object(message).sql)
     subscribe('resource-kit:query', collect)
+    const start = performance.now()
     await delay(2500)
     unsubscribe('resource-kit:query', collect)
-    expect(statements.length).to.be.within(1, 3)
+    const seconds = Math.floor((performance.now() - start) / 1000)
+    expect(statements.length).to.be.within(1, seconds + 1)
     expect(statements.filter((sql) => !sql.startsWith('SELECT'))).to.deep.equal([])
     expect(await version()).to.deep.equal(before)
   })

@@ -28,6 +28,7 @@ import {
   type DatabaseSettings,
 } from '../../../src/index.js'
 import { databaseLimits, rateLimit, rateLimitsTable } from '../../../src/auth/index.js'
+import { Job, jobQueue, jobTables, type JobContext } from '../../../src/jobs/index.js'
 
 @Entity('posts')
 export class Post extends Model {
@@ -99,10 +100,13 @@ export class CreateStores1795000000001 implements MigrationInterface {
     await runner.createTable(sessionsTable(runner))
     await runner.createTable(rateLimitsTable(runner))
     await runner.createTable(idempotencyKeysTable(runner))
+    for (const table of jobTables(runner)) await runner.createTable(table)
     await runner.query("INSERT INTO counters (id, count) VALUES ('a', 0), ('b', 0)")
   }
 
   async down(runner: QueryRunner) {
+    await runner.dropTable('job_schedules')
+    await runner.dropTable('jobs')
     await runner.dropTable('idempotency_keys')
     await runner.dropTable('rate_limits')
     await runner.dropTable('sessions')
@@ -163,6 +167,15 @@ export class CountersResource extends BaseResource {
   }
 }
 
+/** Saves a copy of a post. */
+@Job()
+export class CopyPost {
+  async perform({ post_id }: { post_id: string }, job: JobContext): Promise<void> {
+    const { title } = await job.find(Post, post_id)
+    await job.save(Object.assign(new Post(), { title: `copy of ${title}` }))
+  }
+}
+
 /** The settings of the application's database. */
 export function config(settings: DatabaseSettings): DatabaseConfig {
   return {
@@ -172,9 +185,14 @@ export function config(settings: DatabaseSettings): DatabaseConfig {
   }
 }
 
-/** The application under test. */
-export function application(database: Database): App {
+/**
+ * The application under test.
+ *
+ * @param env `production` runs jobs
+ */
+export function application(database: Database, env = 'test'): App {
   const app = new App({
+    env,
     sessionName: '_cluster_session',
     sessionStore: databaseSessions(database),
   })
@@ -188,6 +206,7 @@ export function application(database: Database): App {
   limited.use(rateLimit({ to: 10, within: '10 minutes', by: (ctx) => ctx.get('key'), name: 'ten', store }))
   limited.get('/', (ctx) => ctx.respond({ json: {} }))
   app.use(transaction(database), idempotency(database))
+  app.use(jobQueue(database, { jobs: [CopyPost], lease: '2 seconds' }))
   app.get('/sleep', async (ctx) => {
     await ctx.tx.query(`SELECT pg_sleep(${Number(ctx.query['seconds'])})`)
     return ctx.respond({ json: {} })
@@ -195,6 +214,13 @@ export function application(database: Database): App {
   app.post('/counters/:counter_id/increment', async (ctx) => {
     await ctx.tx.query(`UPDATE counters SET count = count + 1 WHERE id = '${ctx.params['counter_id']}'`)
     return ctx.respond({ json: {} })
+  })
+  app.post('/copies', async (ctx) => {
+    const post = ctx.bind(new Post(), ['title'])
+    await ctx.save(post)
+    await ctx.enqueue(CopyPost, { post_id: post.id })
+    if (post.title.startsWith('fails')) throw new Error('after the job')
+    return ctx.respond(201, { json: post })
   })
   app.resource(PostsResource)
   app.resource(PagesResource)

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { DatabaseSettings } from '../../../src/index.js'
 
 /** How many responses had each status; 0 for a lost connection. */
@@ -13,8 +14,12 @@ export class Host {
   ) {}
 
   /** @param release the number of a release of `releases.ts`, instead of the application of `application.ts` */
-  static async start(settings: DatabaseSettings, release?: number): Promise<Host> {
-    const child = start(settings, [], release)
+  static async start(
+    settings: DatabaseSettings,
+    release?: number,
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<Host> {
+    const child = start(settings, [], release, env)
     const [url]: unknown[] = await once(child, 'message', { signal: ending(child) })
     return new Host(child, String(url))
   }
@@ -98,6 +103,32 @@ export async function putWithOneTag(hosts: readonly Host[], times: number): Prom
   })
   const statuses = (await Promise.all(answers)).map((answer) => answer?.status ?? 0)
   return statuses.filter((status) => status !== 503).toSorted((a, b) => a - b)
+}
+
+/**
+ * Sends a POST with each key to all hosts at the same time, and again while it fails.
+ *
+ * @returns the ids that the hosts have returned for each key
+ */
+export async function postWithKeys(
+  hosts: readonly Host[],
+  keys: readonly string[],
+  statuses: Statuses,
+): Promise<Map<string, (string | undefined)[]>> {
+  const created = new Map<string, (string | undefined)[]>()
+  await repeat({ times: keys.length, atOnce: 4 }, async (index) => {
+    const key = keys[index] ?? ''
+    const ids = hosts.map(async (host) => {
+      for (;;) {
+        const answer = await host.post('/posts', { title: key }, { 'idempotency-key': key })
+        note(statuses, answer)
+        if (answer.status > 0 && answer.status < 500) return answer.json.id
+        await delay(10)
+      }
+    })
+    created.set(key, [...new Set(await Promise.all(ids))])
+  })
+  return created
 }
 
 /** Calls work many times, some at a time, until it is done or `isOver`. */

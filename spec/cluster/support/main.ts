@@ -11,7 +11,7 @@ if (process.argv[3] === 'migrate') {
   await database.close()
   process.disconnect()
 } else {
-  const app = application(database)
+  const app = application(database, process.env['HOST_ENV'])
   process.send?.(await app.listen(0))
   process.once('SIGTERM', () => {
     void app.close().then(() => process.disconnect())

@@ -15,6 +15,7 @@ import {
   type Context,
   type DatabaseSettings,
 } from '../../../src/index.js'
+import { Job, jobQueue, jobTables, type JobContext, type JobQueue } from '../../../src/jobs/index.js'
 import { captureLog, type CapturedLog } from '../../../src/testing/index.js'
 
 @Entity('notes')
@@ -31,15 +32,18 @@ export class CreateNotes1795000000000 implements MigrationInterface {
     const [text, count] = [column(runner, 'text', 'string'), column(runner, 'count', 'int')]
     const columns = [primaryKey(runner), text, count, ...timestamps(runner)]
     await runner.createTable(new Table({ name: 'notes', columns }))
+    for (const table of jobTables(runner)) await runner.createTable(table)
   }
 
   async down(runner: QueryRunner) {
+    await runner.dropTable('job_schedules')
+    await runner.dropTable('jobs')
     await runner.dropTable('notes')
   }
 }
 
-/** The port of the server that a request reads. */
-async function portOf(ctx: Context): Promise<number> {
+/** The port of the server that a request or a job reads. */
+async function portOf(ctx: Pick<Context, 'tx'>): Promise<number> {
   const [{ port }]: [{ port: number }] = await ctx.tx.query('SELECT inet_server_port() AS port')
   return port
 }
@@ -86,18 +90,35 @@ export class ServersResource extends BaseResource {
   }
 }
 
+/** Writes the port of the server that it reads to a note. */
+@Job()
+export class NotePort {
+  async perform({ note_id }: { note_id: string }, job: JobContext): Promise<void> {
+    const port = await portOf(job)
+    const note = await job.find(Note, note_id)
+    await job.save(Object.assign(note, { count: port }))
+  }
+}
+
 /** An application whose requests read from replicas. */
 export function notes(
   settings: DatabaseSettings,
   options: { api?: boolean; env?: string } = {},
-): { app: App; database: Database; log: CapturedLog } {
+): { app: App; database: Database; log: CapturedLog; jobs: JobQueue } {
   const env = options.env ?? 'staging'
   const config = { [env]: settings, models: [Note], migrations: [CreateNotes1795000000000] }
   const database = new Database(config, env)
   const log = captureLog()
   const secret = 'a secret of thirty-two characters'
   const app = new App({ ...options, env, logger: log.logger, secret, sessionName: '_notes_session' })
-  app.use(transaction(database))
+  const jobs = jobQueue(database, { jobs: [NotePort] })
+  app.use(transaction(database), jobs)
+  app.post('/ports', async (ctx) => {
+    const note = Object.assign(new Note(), { text: 'port', count: 0 })
+    await ctx.save(note)
+    await ctx.enqueue(NotePort, { note_id: note.id })
+    return ctx.respond(201, { json: note })
+  })
   app.resource(NotesResource)
   app.resource(ServersResource)
   app.get('/visits', async (ctx) => {
@@ -137,5 +158,5 @@ export function notes(
       ctx.body = { port: await portOf(ctx) }
     })
   }
-  return { app, database, log }
+  return { app, database, log, jobs }
 }
