@@ -26,6 +26,7 @@ export async function copyPosts(
     if (answer.status === 201) created.push(title)
     if (created.length > times / 6 && settings[0])
       replaced ??= Promise.all([hosts[0]?.remove(), start(settings[0]).then((host) => (hosts[0] = host))])
+    if (answer.status === 0) await replaced
   })
   await replaced
   while ((await query('SELECT id FROM jobs')).length > 0) await delay(100)
