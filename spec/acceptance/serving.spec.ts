@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { expect } from 'chai'
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { request, type IncomingMessage } from 'node:http'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -100,6 +100,9 @@ describe('The commands that run an application', function () {
         const address = await serve('start', env, '--workers', '2')
         while ((await fetch(`${address}/up`)).status !== 200);
         expect(said.match(warning)).to.have.length(1)
+        // The user that serves is often not the user that builds.
+        const modes = ['dist', 'src'].map((name) => statSync(join(application.folder, name)).mode)
+        expect(modes[0]).to.equal(modes[1])
       })
 
       it('runs the migration once with --migrate in production', async () => {

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import {
   existsSync,
-  mkdtempSync,
+  mkdirSync,
   readdirSync,
   renameSync,
   rmSync,
@@ -38,7 +39,9 @@ export async function buildWhenStale(root: string, scope: Scope = 'application')
  */
 export async function build(root: string, scope: Scope = 'application'): Promise<void> {
   removeAbandoned(root)
-  const folder = mkdtempSync(join(root, BUILDING))
+  // Other users may read the result, as far as the umask allows: often another user runs it.
+  const folder = join(root, BUILDING + randomUUID())
+  mkdirSync(folder)
   try {
     // The time of the file system: its clock is some milliseconds behind, and would hide a change right after the start.
     const began = new Date(Math.floor(statSync(folder).mtimeMs))
