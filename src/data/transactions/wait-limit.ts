@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Milliseconds that each wait may take, and by which the waits may grow before the database is given a shorter limit. */
+/** The shortest limit that the database is given, in milliseconds. After each such time of waiting, the limit is set again. */
 const step = 1000
 
 /** The time that a transaction spends in waiting for its connection and for statements. All attempts of a request share it. */
@@ -16,7 +16,7 @@ export class WaitLimit {
     private readonly max = Infinity,
   ) {}
 
-  /** Whether the limits of the database have become too long. */
+  /** Whether the limit that the database has is longer than the rest of the time, so that `shorten` must set it again. */
   get isShort(): boolean {
     return this.waited >= this.shortensAt && this.max < Infinity
   }

@@ -6,14 +6,15 @@ import type { PrimaryMessage } from './messages.js'
 /** The number of connections that may wait for a worker. */
 const maxWaiting = 4096
 
-/** Milliseconds that a worker which shuts down waits for the others. */
+/** Milliseconds for which a worker that shuts down waits for the other workers to do the same. */
 const withdrawTimeout = 2000
 
 /**
  * Listens on a port for all workers, and transfers each connection to the next free worker.
  *
- * node:cluster loses a connection that is being transferred to a worker which is killed (the client hangs), and the
- * connections that wait when the last worker closes. An acceptor keeps a connection until a worker confirms it.
+ * node:cluster loses two kinds of connections: those on their way to a worker that is killed, whose clients then wait for a
+ * response without an end, and those that still wait when the last worker closes. An acceptor keeps each connection until a
+ * worker confirms it.
  */
 export class Acceptor {
   private readonly workers = new Set<Worker>()
@@ -76,8 +77,8 @@ export class Acceptor {
   }
 
   /**
-   * Withdraws a worker when the whole application stops: all workers are withdrawn together, after the last one has asked
-   * for it. Otherwise clients of the first worker would reconnect while the last one shuts down.
+   * Withdraws a worker when the whole application stops. All workers are withdrawn together, after the last one has asked for
+   * it. Otherwise the clients of the first worker would connect to the others, which are about to shut down.
    */
   withdrawWithOthers(worker: Worker): void {
     if (this.isClosed) return this.withdraw(worker)

@@ -9,7 +9,7 @@ import { Acceptor } from './acceptor.js'
 import { readMessage, type PrimaryMessage, type WorkerMessage } from './messages.js'
 import { numberVariable } from './worker.js'
 
-/** Milliseconds of service after which the end of a worker counts as a single failure, not as one of a series. */
+/** If a worker has served for this many milliseconds, its end is not one of a series of failures, and it is restarted soon. */
 const healthyAfter = 10_000
 
 /** Milliseconds between the end of a worker and its restart, for the first failure and at most. */
