@@ -75,11 +75,11 @@ export class LazyTransaction {
   readonly hooks: (() => unknown)[] = []
   /** Its connection. */
   readonly runner: QueryRunner
-  /** Where it was used first, in development and in tests. */
+  /** The place in the code that has used it first, in development and in tests. */
   begunAt: Error | undefined
   private state: TransactionState = 'new'
-  /** The ends of opening the connection and of beginning the transaction. */
-  private readonly ways: { connected?: Promise<void>; begun?: Promise<void> | undefined } = {}
+  /** Resolve when the connection is open, and when the transaction has begun. */
+  private readonly reached: { connected?: Promise<void>; begun?: Promise<void> | undefined } = {}
   /** The open savepoints, the innermost last. At the beginning of the transaction, the first one is the transaction itself. */
   private readonly savepoints: ('transaction' | 'savepoint')[] = []
   /** Whether a statement may have changed something. */
@@ -237,7 +237,7 @@ export class LazyTransaction {
       if (await this.closeRows()) return await this.discard()
       await this.work.settled()
       if (this.health.isConnectionLost) return await this.discard()
-      await this.ways.begun?.catch(() => undefined)
+      await this.reached.begun?.catch(() => undefined)
       // Also ends savepoints that a promise without await has left open.
       while (this.state !== 'late' && this.runner.isTransactionActive) await this.runner.rollbackTransaction()
     } catch (error) {
@@ -248,7 +248,7 @@ export class LazyTransaction {
     }
   }
 
-  /** Rejects all later statements. Returns the state before. */
+  /** Rejects all later statements. Returns the state that the transaction had. */
   private end(): TransactionState {
     const { state } = this
     if (state === 'ended') return state
@@ -301,7 +301,7 @@ export class LazyTransaction {
   private async reach(goal: Goal): Promise<void> {
     this.rejectAfterEnd()
     if (this.state === 'new') this.state = 'opening'
-    await (this.ways[goal] ??= this.watch?.wait(() => this.go(goal)) ?? this.go(goal))
+    await (this.reached[goal] ??= this.watch?.wait(() => this.go(goal)) ?? this.go(goal))
     this.rejectAfterEnd()
   }
 
@@ -366,7 +366,7 @@ export class LazyTransaction {
    * transaction.
    */
   private async runRead<T>(query: () => Promise<T>): Promise<T> {
-    const goal = this.isReading && !this.ways.begun ? 'connected' : 'begun'
+    const goal = this.isReading && !this.reached.begun ? 'connected' : 'begun'
     if (!allows(this.state, goal)) await this.reach(goal)
     return await this.send(query)
   }
@@ -418,7 +418,7 @@ export class LazyTransaction {
     else {
       await this.send(undo)
       // The next statement begins the transaction again.
-      this.ways.begun = undefined
+      this.reached.begun = undefined
       if (this.state !== 'ended') this.state = 'connected'
     }
     this.health.recover()
