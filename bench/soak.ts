@@ -17,6 +17,7 @@ import { countConnections } from '../spec/support/open-transactions.js'
 import { mochaGlobalSetup, mochaGlobalTeardown } from '../spec/support/setup.js'
 import { config } from '../spec/support/applications/orders.js'
 import { Served } from '../spec/support/processes/served.js'
+import { grown, megabytes, type Growth } from './grown.js'
 
 const { values } = parseArgs({
   options: {
@@ -43,8 +44,7 @@ interface Sample {
   log: number
 }
 
-/** By how much each may grow between the second and the last quarter of a run: a part of it, and a number. */
-const mayGrow: Partial<Record<keyof Sample, [part: number, number: number]>> = {
+const mayGrow: Growth<Sample> = {
   heap: [0.1, 3],
   rss: [0.15, 15],
   primaryRss: [0.15, 10],
@@ -81,14 +81,14 @@ await served.remove()
 await database.close()
 await mochaGlobalTeardown()
 
-const grown = findGrowth()
+const faults = findGrowth()
 console.log(`${engine}: ${minutes} minutes at ${rate} requests a second, ${workers} workers`)
 console.table(samples.filter((_, number) => number % 3 === 2))
 console.log(`Answers: ${[...outcomes].map(([outcome, count]) => `${count} x ${outcome}`).join(', ')}`)
 console.log(
-  grown.length === 0 && status === 0 ? 'Nothing has grown.' : grown.join('\n') || `Ended with ${status}.`,
+  faults.length === 0 && status === 0 ? 'Nothing has grown.' : faults.join('\n') || `Ended with ${status}.`,
 )
-process.exitCode = grown.length === 0 && status === 0 ? 0 : 1
+process.exitCode = faults.length === 0 && status === 0 ? 0 : 1
 
 /** Asks at the rate, without waiting for answers, and then waits for the last ones. */
 async function wear(milliseconds: number): Promise<void> {
@@ -148,20 +148,7 @@ async function sample(): Promise<Sample> {
 }
 
 function findGrowth(): string[] {
-  const quarter = pauses / 4
-  const growth = Object.entries(mayGrow).flatMap(([name, [part, number]]) => {
-    const before = median(samples.slice(quarter, 2 * quarter).map((one) => one[name as keyof Sample]))
-    const after = median(samples.slice(-quarter).map((one) => one[name as keyof Sample]))
-    return after > before * (1 + part) + number ? [`${name} has grown from ${before} to ${after}.`] : []
-  })
   const left = samples.filter(({ transactions }) => transactions > 0)
+  const growth = grown(samples, mayGrow)
   return left.length > 0 ? [...growth, `Transactions were left open ${left.length} times.`] : growth
-}
-
-function median(numbers: number[]): number {
-  return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
-}
-
-function megabytes(bytes: number): number {
-  return Math.round((bytes / 1024 / 1024) * 10) / 10
 }
