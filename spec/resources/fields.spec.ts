@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Column, Entity } from 'typeorm'
-import { App, BaseResource, Model, Resource, Route, type Context } from '../../src/index.js'
+import { App, BaseResource, Model, Parent, Resource, Route, type Context } from '../../src/index.js'
 import { captureLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
@@ -105,6 +105,42 @@ describe('The fields option of @Resource', () => {
   it('leaves out keys of the path', async () => {
     expect(await bind('/authors/1/posts')).to.deep.equal({ title: 'Hello', pinned: false, author_id: null })
   })
+
+  for (const [title, path] of [
+    ['a parent whose parameter has another name', '/posts'],
+    ['the parent in a tree, which has the name of its own parameter', '/authors'],
+  ] as const)
+    it(`leaves out the key of ${title}`, async () => {
+      @Resource('/authors', { param: 'slug' })
+      class AuthorsResource extends BaseResource {}
+
+      @Resource(path, { model: Post, fields: ['title', 'author_id'] })
+      @Parent(AuthorsResource)
+      class NestedResource extends BaseResource {
+        override create(ctx: Context) {
+          keep(ctx, ctx.bind(new Post()))
+        }
+
+        override update(ctx: Context) {
+          keep(ctx, ctx.bind(new Post(), ['title', 'author_id']))
+        }
+      }
+
+      const app = new App({ api: true })
+      app.resource(AuthorsResource)
+      app.resource(NestedResource)
+      const nested = await Site.open(app)
+      for (const [method, nestedPath] of [
+        ['POST', `/authors/ada${path}`],
+        ['PUT', `/authors/ada${path}/1`],
+      ] as const) {
+        bound = {}
+        const response = await nested.request(method, nestedPath, { json })
+        expect(response.status, response.text).to.equal(204)
+        expect(bound, method).to.deep.equal({ title: 'Hello', pinned: false, author_id: null })
+      }
+      await nested.close()
+    })
 
   it('applies to records of a subclass of the model, and not to those of other classes', async () => {
     expect(await bind('/posts/article')).to.deep.equal({

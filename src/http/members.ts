@@ -14,7 +14,7 @@ import { visitorCookies } from './private-responses.js'
 import { setPageHeaders } from './page-headers.js'
 import { compareVersion } from './preconditions.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
-import { writableAttributes } from './writable.js'
+import { pathKeysOf, writableAttributes } from './writable.js'
 
 declare module '../context.js' {
   interface ContextMembers extends HttpMembers {}
@@ -101,7 +101,7 @@ export interface HttpMembers {
   compareVersion(record: object, attempt: object, foundBy?: object): 'stale' | 'matched' | undefined
 
   /**
-   * The columns that the path sets: the keys of the record's parents.
+   * The attributes that the path sets, and the content of the request cannot.
    *
    * @internal
    */
@@ -168,10 +168,7 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
     },
 
     get pathKeys() {
-      const { resource } = this.route
-      const keys = new Set([...Object.keys(this.params), ...(resource?.parentKeys ?? [])])
-      keys.delete(resource?.param ?? '')
-      return keys
+      return pathKeysOf(Object.keys(this.params), this.route.resource)
     },
 
     bind(record, only) {

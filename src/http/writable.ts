@@ -31,6 +31,21 @@ export function writableAttributes(
   return attributes.filter(({ name }) => listed.includes(name))
 }
 
+/**
+ * The attributes that the path of a request sets, so that its content cannot: the parameters of the path, and the foreign keys of
+ * the parents. A record may change its own parameter, such as `slug`.
+ */
+export function pathKeysOf(
+  params: Iterable<string>,
+  resource: DeclaredRoute['resource'],
+): ReadonlySet<string> {
+  const keys = new Set(params)
+  keys.delete(resource?.param ?? '')
+  // In a tree, the own parameter and the key of the parent have the same name: `/categories/{slug}/categories/{category_id}`.
+  for (const key of resource?.parentKeys ?? []) keys.add(key)
+  return keys
+}
+
 /** The columns of an entity, or the decorated properties of another class. */
 function declaredAttributes(model: Function): readonly Attribute[] {
   const columns = attributesOf(model)

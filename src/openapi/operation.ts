@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { DeclaredRoute, HeaderDescription, MiddlewareDescription, RouteResponse } from '../index.js'
-import { isEntity, itemName, versionOf, type Declarations } from '../extension.js'
+import { isEntity, itemName, pathKeysOf, versionOf, type Declarations } from '../extension.js'
 import { listParameters } from './lists.js'
 import { ACTIONS, capitalize, operationNames } from './names.js'
 import type { Schemas } from './schemas.js'
@@ -70,9 +70,9 @@ export class Operation {
   }
 
   private bodySchema(operationId: string, item: string): Schema | undefined {
-    const { resource, description, handlerName, readsBody } = this.route
+    const { resource, description, handlerName, readsBody, pattern, host } = this.route
     const { body } = description
-    const pathKeys = pathKeysOf(this.route)
+    const pathKeys = pathKeysOf([...pattern.params, ...(host?.params ?? [])], resource)
     if (!readsBody || body === false) return undefined
     if (typeof body === 'function') {
       return isEntity(body)
@@ -205,13 +205,6 @@ function pathParameters({ pattern, path, resource }: DeclaredRoute): Schema[] {
     const isId = hasModel && name === `${itemName(before.replaceAll(/[^\p{L}\p{N}]+/gu, '_'))}_id`
     return { name, in: 'path', required: true, schema: { type: 'string', ...(isId && { format: 'uuid' }) } }
   })
-}
-
-/** The keys of a record that its path sets, as in `ctx.bind`. */
-function pathKeysOf({ pattern, host, resource }: DeclaredRoute): Set<string> {
-  const keys = new Set([...pattern.params, ...(host?.params ?? []), ...(resource?.parentKeys ?? [])])
-  keys.delete(resource?.param ?? '')
-  return keys
 }
 
 /** Some tools know only one of the two members that mark a file. */
