@@ -20,13 +20,13 @@ export type ApiTokenClass = new () => ApiToken
 /** The number of days for which a token is valid, unless the application sets `expires_at`. */
 const defaultDays = 90
 
-/** The milliseconds between two updates of `last_used_at`. */
-const hour = 3_600_000
+/** The milliseconds between two updates of `last_used_at`: an hour. */
+const useInterval = 3_600_000
 
 /**
  * Fills a new bearer token of a user, and returns its text, which is shown once: `prefix_id_secret_checksum`. The record
- * stores the hash of the secret. Scanners of source code recognize the text by its prefix, and detect typing errors by its
- * checksum.
+ * stores the hash of the secret. Scanners for secrets recognize the text by its prefix. Its checksum lets the server reject other
+ * texts without a query.
  *
  * @example const text = issueToken(token, ctx.user, { prefix: 'shop' })
  */
@@ -46,7 +46,7 @@ export function readBearer(ctx: Context): string | undefined {
   return /^Bearer +(\S+)$/i.exec(ctx.get('Authorization'))?.[1]
 }
 
-/** Finds the record of a valid token, and updates its `last_used_at`. */
+/** Finds the record of a token that has not expired, and updates its `last_used_at`. The caller checks the `stamp`. */
 export async function findByToken(
   database: Database,
   model: ApiTokenClass,
@@ -56,7 +56,7 @@ export async function findByToken(
   if (!id || !secret) return undefined
   const token = await database.read((tx) => tx.findOneBy(model, { id, secret_hash: hash(secret) }))
   if (!token || Number(token.expires_at) <= Date.now()) return undefined
-  if (Number(token.last_used_at ?? 0) < Date.now() - hour) await updateLastUse(database, model, id)
+  if (Number(token.last_used_at ?? 0) < Date.now() - useInterval) await updateLastUse(database, model, id)
   return token
 }
 

@@ -17,9 +17,12 @@ export function takeReturnTo(ctx: Context): string {
   return isSafePath(path) ? path : '/'
 }
 
-/** Whether a redirect to a path stays on the site in every browser. */
+/**
+ * Whether a redirect to a path stays on the site, in every browser. `//` is rejected everywhere, because what comes before it can
+ * disappear: `/x/..//evil.example` is `//evil.example`.
+ */
 function isSafePath(path: unknown): path is string {
   if (typeof path !== 'string' || path.length > maxLength) return false
   // oxlint-disable-next-line no-control-regex
-  return /^\/(?!\/)[^\\\u0000-\u0020\u007f]*$/.test(path) && !path.includes('//')
+  return /^\/[^\\\u0000-\u0020\u007f]*$/.test(path) && !path.includes('//')
 }

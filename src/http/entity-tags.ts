@@ -3,25 +3,25 @@
 /** The suffix that a proxy appends to a tag when it compresses a response, or nothing. */
 const SUFFIX = /^(?:--?(?:gzip|br|zstd|deflate))?$/
 
-/** The tags in a header without their quotes, as proxies may have weakened them: `7-abc` for `W/"7-abc"`. */
+/** The tags in a header, without their quotes and without the `W/` that proxies may add: `7-abc` for `W/"7-abc"`. */
 function tagsIn(header: string): string[] {
   return header.split(',').flatMap((part) => /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(part)?.[1] ?? [])
 }
 
-/** Whether a header names any representation. */
-export function isAny(header: string): boolean {
+/** Whether a header is `*`, which matches every representation. */
+export function isWildcard(header: string): boolean {
   return header.trim() === '*'
 }
 
-/** Whether a header contains a tag of the framework with this version: `"7"`, or of any format `"7-mZ3kQ2v0aB1cD4eF"`. */
+/** Whether a header contains a tag with this version: the version alone, `"7"`, or with the digest of a format, `"7-mZ3kQ2v0"`. */
 export function namesVersion(header: string, version: unknown): boolean {
-  return isAny(header) || tagsIn(header).some((tag) => tag.split('-', 1)[0] === String(version))
+  return isWildcard(header) || tagsIn(header).some((tag) => tag.split('-', 1)[0] === String(version))
 }
 
 /** Whether `If-None-Match` contains a tag. The comparison is weak, and ignores what proxies append. */
 export function namesTag(header: string, tag: string): boolean {
   const [own] = tagsIn(tag)
-  // The digest may end in a hyphen as well.
+  // The beginning is compared, because the end of a tag with a hyphen can be a digest as well as a suffix.
   const isOwn = (it: string) => own !== undefined && it.startsWith(own) && SUFFIX.test(it.slice(own.length))
-  return isAny(header) || tagsIn(header).some(isOwn)
+  return isWildcard(header) || tagsIn(header).some(isOwn)
 }

@@ -5,7 +5,7 @@ import { exposedName } from '../data/attributes/transform-metadata.js'
 import { PreconditionFailed, PreconditionRequired } from '../errors.js'
 import { hasForm } from './body/body-kind.js'
 import { lastValue } from './body/form-fields.js'
-import { isAny, namesVersion } from './entity-tags.js'
+import { isWildcard, namesVersion } from './entity-tags.js'
 
 /**
  * The transactions of the requests whose conditions (RFC 9110, section 13) were compared with a record. A request that is
@@ -49,7 +49,7 @@ export function compareVersion(
     throw new PreconditionFailed(`The ${model} has changed since you have read it.`)
   if (ifNoneMatch !== undefined && namesVersion(ifNoneMatch, version))
     throw new PreconditionFailed(`The ${model} has a version that If-None-Match excludes.`)
-  if (ifMatch !== undefined) return isAny(ifMatch) ? undefined : 'matched'
+  if (ifMatch !== undefined) return isWildcard(ifMatch) ? undefined : 'matched'
   return sent === undefined || isVersion(sent, version) ? undefined : 'stale'
 }
 
@@ -62,7 +62,7 @@ export function compareVersion(
 export function rejectUncompared(ctx: Context, attempt: object): void {
   if (SAFE_METHODS.includes(ctx.method) || compared.has(attempt)) return
   const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = ctx.req.headers
-  if (ifNoneMatch !== undefined || (ifMatch !== undefined && !isAny(ifMatch)))
+  if (ifNoneMatch !== undefined || (ifMatch !== undefined && !isWildcard(ifMatch)))
     throw new PreconditionFailed(
       'No version was compared with the condition of this request, so nothing was saved.',
     )

@@ -46,8 +46,8 @@ export class Injector {
   }
 
   /**
-   * Returns the function that instantiates a class for a request. All instances of a request come from one container. The
-   * first call in the request creates the container, and disposes of it at its end. A class that neither has dependencies nor
+   * Returns the function that instantiates a class for a request. All instances of a request come from one container, which
+   * the first call in the request creates, and disposes of when this call ends. A class that neither has dependencies nor
    * is registered is instantiated with `new`.
    *
    * @throws DeclarationError when `checkDependencies` rejects the class
@@ -120,7 +120,7 @@ export class Injector {
     }
   }
 
-  /** Calls `work` with the container of a request, which the first class of the request creates. */
+  /** Calls `work` with the container of a request, which the first call of the request creates. */
   private async withContainer(ctx: Context, work: (container: DependencyContainer) => unknown) {
     const existing = this.containers.get(ctx)
     if (existing) return work(existing)

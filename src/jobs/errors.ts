@@ -42,7 +42,7 @@ export class LeaseLost extends Error {
   override message = 'the job lost its lease'
 }
 
-/** A job that no further attempt can run. */
+/** The job cannot run, now or later, so it becomes dead without further attempts. */
 export class CannotRun extends Error {
   override name = 'CannotRun'
   readonly isPermanent = true

@@ -12,11 +12,11 @@ import { CannotRun, Discard, JobTimeout, LeaseLost, RetryLater, ShuttingDown } f
 import type { JobDefinition, Performs } from './job.js'
 import type { ClaimedJob, Ending, JobStore } from './store.js'
 
-/** Milliseconds after which a job runs again whose transaction conflicted, or whose connection was lost. */
+/** Milliseconds until a job runs again after a conflict or a lost connection. */
 const conflictPause = 1000
 
-/** The end of a failed run is stored again while the database is away. After that, the job's lease expires. */
-const storing = { first: conflictPause, max: conflictPause, retries: 4, isTemporary: () => true }
+/** How often the end of a failed run is stored again while the database is unavailable. After that, the job's lease expires. */
+const storeRetries = { first: conflictPause, max: conflictPause, retries: 4, isTemporary: () => true }
 
 type Level = 'info' | 'warn' | 'error'
 
@@ -32,8 +32,8 @@ export class Run {
   /** Fields of the line in the log. */
   private readonly line: { late: number }
   private readonly startedAt = performance.now()
-  /** Whether the process of the last attempt has ended. This run only makes the job dead. */
-  private readonly isOver: boolean
+  /** Whether the process of the final attempt has ended, so that this run only makes the job dead. */
+  private readonly isExhausted: boolean
 
   constructor(
     private readonly job: ClaimedJob,
@@ -43,8 +43,8 @@ export class Run {
     private readonly worker: string,
   ) {
     const { id, name, queue, state, attempts, request_id } = job
-    this.isOver = state === 'running' && attempts >= definition.attempts
-    const attempt = attempts + (this.isOver ? 0 : 1)
+    this.isExhausted = state === 'running' && attempts >= definition.attempts
+    const attempt = attempts + (this.isExhausted ? 0 : 1)
     this.line = { late: Math.max(0, Number(job.late)) }
     const { signal } = this.controller
     const members = { id, name: definition.target.name, attempt, signal, requestId: request_id ?? undefined }
@@ -72,14 +72,14 @@ export class Run {
       await this.background.around(this.context, this.line, () => this.attempt())
     } catch (error) {
       this.error = error
-      const hasArrived = await this.fail(error).catch((cause: unknown) =>
+      const isFinished = await this.fail(error).catch((cause: unknown) =>
         this.log(
           'error',
           'the end of the job could not be stored, so it runs again when its lease expires',
           cause,
         ),
       )
-      if (!hasArrived) return false
+      if (!isFinished) return false
     }
     this.log('info', 'job finished')
     for (const hook of this.transaction.hooks)
@@ -95,10 +95,10 @@ export class Run {
   private async attempt(): Promise<void> {
     const { context, transaction } = this
     const { name, timeout } = this.definition
-    const late =
+    const timeoutMessage =
       `${name} did not end within ${timeout / 1000} s, so it was rolled back. Pass job.signal on to what takes long, or ` +
       'set a longer timeout: @Job({ timeout: ... }).'
-    const timer = setTimeout(() => this.stop(new JobTimeout(late)), Math.min(timeout, 2 ** 31 - 1))
+    const timer = setTimeout(() => this.stop(new JobTimeout(timeoutMessage)), Math.min(timeout, 2 ** 31 - 1))
     try {
       await Promise.race([this.perform(), this.stopped])
       await checkBeforeCommit(context)
@@ -116,11 +116,11 @@ export class Run {
   }
 
   private perform(): Promise<unknown> {
-    if (this.isOver)
+    if (this.isExhausted)
       throw new CannotRun('The process that ran the job ended, and the job has no attempt left.')
     const args = argumentsOf(this.job)
     const { background, context, definition } = this
-    // `enqueue` has checked the arguments, or that of an earlier release.
+    // `enqueue` has checked the arguments, perhaps that of an earlier release.
     const perform = (instance: Performs) => instance.perform(args as never, context)
     const work = (async () => background.instantiate(definition.target, context, perform))()
     // A run that was stopped does not wait for it.
@@ -128,11 +128,11 @@ export class Run {
     return work
   }
 
-  /** Stores the end of a failed run. Returns whether its commit has arrived, although the response has not. */
+  /** Stores the end of a failed run. Returns whether the job has finished after all: only the confirmation of its commit was lost. */
   private async fail(error: unknown): Promise<boolean> {
     const [level, message, ending] = this.endingOf(error)
     const store = () => this.store.fail(this.job, this.worker, ending)
-    const isOwner = !(error instanceof LeaseLost) && (await retry(store, storing))
+    const isOwner = !(error instanceof LeaseLost) && (await retry(store, storeRetries))
     if (
       !isOwner &&
       error instanceof OutcomeUnknown &&
@@ -161,7 +161,7 @@ export class Run {
       return [
         'error',
         'job is dead',
-        { state: 'dead', attempts: this.isOver ? attempts : attempt, error: stored },
+        { state: 'dead', attempts: this.isExhausted ? attempts : attempt, error: stored },
       ]
     const delay = isTemporary(error) ? conflictPause : pauseAfter(attempt)
     return ['warn', 'job failed', { state: 'waiting', attempts: attempt, delay, error: stored }]

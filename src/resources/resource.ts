@@ -36,7 +36,7 @@ export type ResourceClass<Handlers = SingularResource> = new (...dependencies: a
 // The model is known where it is given.
 // oxlint-disable-next-line no-explicit-any
 export interface ResourceOptions<M extends object = any> {
-  /** The name of the item's parameter. The default is the singular and `_id`: `post_id`. */
+  /** The name of the item's parameter, which contains this property of the record. The default, `post_id`, contains its id. */
   param?: string
   /** Whether there is only one item, which has no id: `/session`, not `/sessions/{session_id}`. */
   singular?: boolean

@@ -11,7 +11,7 @@ export class Mount {
   readonly host: string | undefined
   /** The path of the innermost item; empty outside of resources. */
   readonly itemPath: string = ''
-  /** The foreign keys for the records in the path, the outermost first: `['post_id']`. */
+  /** The foreign keys for the records in the path, the outermost first: `['post_id']`, even if a parameter is `{slug}`. */
   readonly parentKeys: readonly string[] = []
   /** The policies of the resources in the path. */
   readonly policies: readonly DeclaredPolicy[] = []

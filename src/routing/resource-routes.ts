@@ -15,7 +15,7 @@ import { PathPattern } from './path.js'
 import { sortForMounting, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
 /**
- * Creates the routes of a resource in mount order, for the seven actions and for each `@Route`, and the mount of its item, in
+ * Creates the routes of a resource in mount order, for the seven handlers and for each `@Route`, and the mount of its item, in
  * which further routes may be declared.
  *
  * @param path the path of the collection, including its parents'
@@ -37,11 +37,11 @@ export function createResourceRoutes(
   const paths = { resource: resource.name, collection: path, item: itemPath }
   const policies = model && policy ? [...mount.policies, { model, policy }] : mount.policies
   const callWithResource = injector.factory<object>(resource)
-  const handle = (handler: string, method: string): Middleware => {
-    // The scanner and `@Route` have checked that each handler is a method.
+  const handle = (handlerName: string, method: string): Middleware => {
+    // The scanner and `@Route` have checked that each handler is a method, so `?.` is for the compiler only.
     const call: Handler = (ctx) =>
-      callWithResource(ctx, (instance) => (instance as Record<string, Handler>)[handler]?.(ctx))
-    const middleware = toMiddleware(call, `${resource.name}.${handler}`)
+      callWithResource(ctx, (instance) => (instance as Record<string, Handler>)[handlerName]?.(ctx))
+    const middleware = toMiddleware(call, `${resource.name}.${handlerName}`)
     return policies.length > 0 && !SAFE_METHODS.includes(method) ? guard(middleware) : middleware
   }
   const appendMiddleware = (middleware: AnyMiddleware[]) => [
@@ -82,7 +82,7 @@ export function createResourceRoutes(
   const item = mount.with({
     path: itemPath,
     itemPath,
-    // The foreign key of a nested record: `post_id`, independent of the path's parameter.
+    // The foreign key of a nested record is `post_id`, even if the parameter is `{slug}`.
     parentKeys: [...mount.parentKeys, names.param],
     policies,
     middleware: appendMiddleware(nestedMiddleware(decorations)),
@@ -107,7 +107,7 @@ function guard(handler: Middleware): Middleware {
   return Object.defineProperty(check, 'name', { value: handler.name })
 }
 
-/** Returns the beginning of the path up to its last parameter, which belongs to the item of a parent or to a group. */
+/** Returns the path of the parent's item, or the longer path up to the last parameter if a group below the parent has one. */
 function parentPathOf(path: string, parentItem: string): string {
   const end = path.lastIndexOf('}') + 1
   return end > parentItem.length ? path.slice(0, end) : parentItem

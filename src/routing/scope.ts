@@ -34,7 +34,7 @@ export interface DeclaredDocument {
   /** The path at which it is served. */
   path: string
   options: DocumentOptions
-  /** The scope whose routes it describes. */
+  /** The object that identifies the scope whose routes it describes: the last of `Mount.scopes`. */
   scope: object | undefined
   host: string | undefined
 }
@@ -78,6 +78,7 @@ export class Scope {
     checkMiddleware('app.use', middleware)
     const functions = middleware.map((item) => this.declarations.injector.toFunction(item))
     for (const fn of functions) this.declarations.middleware.add(fn)
+    // Checks the dependencies of what they inject later, such as jobs.
     for (const target of functions.flatMap(({ injects = [] }) => injects))
       this.declarations.injector.factory(target)
     this.mount = this.mount.with({ middleware: [...this.mount.middleware, ...functions] })
@@ -155,10 +156,10 @@ export class Scope {
     const { page } = options
     const document = { path: mount.pathOf(path), options, scope: mount.scopes.at(-1), host: mount.host }
     declarations.documents.push(document)
-    // Loads the extension with the first request of a document, not with the framework.
+    // The framework loads without the extension, which a check or the first request of a document loads.
     const load = () => import('../openapi/index.js')
     const openapi: Handler & Hooks = async (ctx) => (await load()).serve(ctx, document, declarations)
-    // A mistake stops the start in development and in specs, and never in production.
+    // In production, no mistake in a document stops the start, but only that the package of the page is missing.
     openapi.checkRoutes = async (_routes, _logger, env) => {
       if (env !== 'production' || page) (await load()).checkDocument(declarations, document, env)
     }
@@ -234,6 +235,7 @@ export class Scope {
   }
 
   private createScope(changes: Partial<Mount>, declare?: (scope: Scope) => void): Scope {
+    // The new object identifies the scope.
     const scopes = [...this.mount.scopes, {}]
     const scope = new Scope(this.declarations, this.mount.with({ ...changes, scopes }))
     declare?.(scope)
@@ -245,7 +247,7 @@ export class Scope {
     const { table, items, injector, middleware, policies } = this.declarations
     const { item, routes } = createResourceRoutes(definition, mount, mount.pathOf(path), injector)
     for (const route of routes) table.add(route)
-    for (const item of middlewareOf(decorations)) middleware.add(injector.toFunction(item))
+    for (const used of middlewareOf(decorations)) middleware.add(injector.toFunction(used))
     for (const { model, policy } of item.policies) if (!policies.has(model)) policies.set(model, policy)
     const scope = new Scope(this.declarations, item)
     items.set(resource, [...(items.get(resource) ?? []), scope])

@@ -23,7 +23,11 @@ export function findShadowedRoutes(table: RouteTable): string[] {
   )
 }
 
-/** Explains why no request reaches a path; undefined if requests do. */
+/**
+ * Explains why no request reaches a path; undefined if requests do.
+ *
+ * @throws DeclarationError when its resource is the second at the path
+ */
 function explainShadow(route: DeclaredRoute, pattern: PathPattern, table: RouteTable): string | undefined {
   if (route.method === 'GET' && pattern.path === '/up')
     return 'the framework uses this path for its health check.'
@@ -42,6 +46,7 @@ function explainShadow(route: DeclaredRoute, pattern: PathPattern, table: RouteT
 function rejectSecondResource(route: DeclaredRoute, earlier: DeclaredRoute): void {
   const [left, right] = [earlier.resource, route.resource]
   if (!left || !right || route.host?.pattern !== earlier.host?.pattern) return
+  // Two handlers of one class can have one path, which is only a warning.
   const isSame = left.class === right.class
   if (shapeOf(left.itemPath) !== shapeOf(right.itemPath) || (isSame && left.action !== right.action)) return
   const [first, second] = [earlier, route].map(({ handlerName }) => handlerName.split('.')[0])

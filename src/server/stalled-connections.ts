@@ -5,7 +5,7 @@ export type SendingSocket = Pick<Socket, 'bytesWritten' | 'writableLength' | 'de
 
 /** How much of a response a connection had sent at a point in time. */
 interface Progress {
-  /** Bytes that left the socket's buffer. */
+  /** Bytes that left the socket's buffer. Node also counts those in the buffer as written. */
   sent: number
   /** Bytes of the current write that the operating system had not accepted. */
   queued: number
@@ -22,8 +22,8 @@ export class StalledConnections<S extends SendingSocket> {
 
   /**
    * Closes the connections that have data to send, but have sent none for `sendTimeout`. A connection without data, whose
-   * response is still being produced, stays open. The server calls this method several times during a `sendTimeout`, because
-   * each call compares the connections with the call before.
+   * response is still being produced, stays open. Each call compares a connection's progress with that at the
+   * call before, so the server calls this method several times during a `sendTimeout`.
    *
    * @param now the time in milliseconds
    */

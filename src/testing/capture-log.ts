@@ -6,7 +6,7 @@ export interface CapturedLog {
   logger: Logger
   /** The lines so far. */
   lines: Record<string, unknown>[]
-  /** The lines as one text. */
+  /** All lines as one JSON text, to search in. */
   text(): string
 }
 

@@ -275,7 +275,7 @@ describeOnce('@Queryable(declaration)', () => {
   }
   for (const [name, reason] of Object.entries(hidden)) {
     it(`stops the start for a column that ${reason} hides, in filter, sort and search`, async () => {
-      const advice = `"${name}", which is hidden, so that clients could find out its value. Remove it here, or show it in JSON and XML.`
+      const advice = `"${name}", which is hidden: in this way, clients could find out its value. Remove it here, or show it in JSON and XML.`
       expect(await failureOf({ filter: { [name]: ['eq'] } })).to.equal(`${list} filters by ${advice}`)
       expect(await failureOf({ filter: { other: as(name, ['eq']) } })).to.equal(
         `${list} filters by ${advice}`,

@@ -28,7 +28,7 @@ export function rateLimitsTable(runner: QueryRunner, name = 'rate_limits'): Tabl
   return new Table({
     name,
     columns: [
-      // The hash of a key, 43 characters.
+      // The key: a hash of 43 characters.
       column(runner, 'id', 'string', { isPrimary: true, length: '64' }),
       column(runner, 'requests', 'int'),
       // Milliseconds since 1970: the same in every engine and time zone.
@@ -63,8 +63,8 @@ class DatabaseLimits implements LimitStore {
     })
   }
 
-  async increment(key: string, window: number): Promise<LimitCount> {
-    const row = (await this.count(key, window)) ?? (await this.addNew(key, window))
+  async increment(id: string, window: number): Promise<LimitCount> {
+    const row = (await this.count(id, window)) ?? (await this.addNew(id, window))
     await this.rows.cleanUp(this.now())
     return { count: Number(row.requests), milliseconds: Math.max(0, Number(row.ends_at) - this.now()) }
   }
@@ -81,6 +81,7 @@ class DatabaseLimits implements LimitStore {
     return this.rows.start()
   }
 
+  /** The application has opened the database for its middleware, and calls this method of each when it closes. */
   stop(): Promise<void> {
     return this.database.close()
   }
@@ -111,6 +112,7 @@ class DatabaseLimits implements LimitStore {
     const insert = this.database.createQueryBuilder().insert().into(this.table).values(row).orIgnore()
     await this.rows.run(() => insert.execute())
     const counted = await this.count(id, window)
+    // A reset or a clean-up may have deleted the row again.
     return counted ?? { requests: 1, ends_at: row.ends_at }
   }
 }

@@ -6,9 +6,13 @@ export interface LimitCount {
   milliseconds: number
 }
 
-/** Keeps the counts of rate limits. A window begins with the first request of a key. */
+/** Keeps the counts of rate limits by keys, which `rateLimit()` has hashed. A window begins with the first request of a key. */
 export interface LimitStore {
-  /** Adds one request to the count of a key, in one atomic step. */
+  /**
+   * Adds one request to the count of a key, in one atomic step.
+   *
+   * @param window the length of a new window in milliseconds
+   */
   increment(key: string, window: number): Promise<LimitCount>
   /** Subtracts one request from the count of a key. */
   decrement(key: string): Promise<void>

@@ -5,6 +5,7 @@ const maxKeys = 10_000
 
 interface Window {
   count: number
+  /** Milliseconds since 1970. */
   endsAt: number
 }
 
@@ -14,10 +15,10 @@ export class MemoryLimits implements LimitStore {
 
   constructor(private readonly now: () => number = Date.now) {}
 
-  async increment(key: string, window: number): Promise<LimitCount> {
+  async increment(key: string, milliseconds: number): Promise<LimitCount> {
     const now = this.now()
     const previous = this.windows.get(key)
-    const current = previous && previous.endsAt > now ? previous : { count: 0, endsAt: now + window }
+    const current = previous && previous.endsAt > now ? previous : { count: 0, endsAt: now + milliseconds }
     current.count += 1
     // The key moves to the end, so the first keys are the oldest.
     if (current !== previous) this.windows.delete(key)

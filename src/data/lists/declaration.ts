@@ -31,7 +31,7 @@ export type FilterConditions<T> = FindOptionsWhere<T> | FindOptionsWhere<T>[]
 export class CustomFilter<T = any> {
   constructor(
     readonly kind: AttributeKind,
-    /** The words from which the parameter is one; undefined for other kinds. */
+    /** The words that the parameter may be, if the kind is `enum`. */
     readonly words: readonly string[] | undefined,
     readonly toConditions: (value: never) => FilterConditions<T>,
   ) {}
@@ -47,7 +47,7 @@ export class RenamedFilter<Column extends string = string> {
 
 /**
  * Declares a custom filter: its parameter has a value of a kind, or one of several words. `toConditions` returns the
- * conditions for this value, like `where`. Records must meet them besides all other conditions.
+ * conditions for this value, in the form of TypeORM's `where`. They are added to all other conditions with AND.
  *
  * @example const filters = { popular: filter('int', (votes: number) => ({ votes: MoreThan(votes) })) }
  */
@@ -83,8 +83,8 @@ export function as<const Column extends string>(
   return new RenamedFilter(column, operators)
 }
 
-/** The names of a model's columns. */
-type ColumnName<T> = keyof T & string
+/** The names of a model's properties. The start checks that they are columns, or relations. */
+type PropertyName<T> = keyof T & string
 
 /** The operators that a column of a type can have. The kind of the column may allow fewer, which is checked at the start. */
 type OperatorOf<Value> =
@@ -98,22 +98,22 @@ type NumberOperator = Exclude<Operator, 'prefix' | 'contains'>
 
 /** The filters of a list: the operators of columns, and custom filters under any name. */
 export type Filters<T> = {
-  readonly [Name in ColumnName<T>]?:
+  readonly [Name in PropertyName<T>]?:
     | readonly OperatorOf<T[Name]>[]
-    | RenamedFilter<ColumnName<T>>
+    | RenamedFilter<PropertyName<T>>
     | CustomFilter<T>
 } & {
-  readonly [name: string]: readonly Operator[] | RenamedFilter<ColumnName<T>> | CustomFilter<T> | undefined
+  readonly [name: string]: readonly Operator[] | RenamedFilter<PropertyName<T>> | CustomFilter<T> | undefined
 }
 
 /** The name of a column to sort by. A minus before it sorts in descending order. */
-export type SortName<T> = ColumnName<T> | `-${ColumnName<T>}`
+export type SortName<T> = PropertyName<T> | `-${PropertyName<T>}`
 
 /** Options of the records that a relation includes. */
 // oxlint-disable-next-line no-explicit-any
 export interface IncludeOptions<R = any> {
   /** The attributes that are shown: by default all that JSON and XML show of a record. */
-  attributes?: readonly ColumnName<R>[]
+  attributes?: readonly PropertyName<R>[]
   /** The maximum number of related records of each record, if the relation is to many (50). The newest are included. */
   limit?: number
 }
@@ -123,10 +123,10 @@ type RelatedOf<Value> = NonNullable<Value> extends readonly (infer Related)[] ? 
 
 /** The relations that can be included: with all attributes, with those of a list, or with options. */
 export type Includes<T> =
-  | readonly ColumnName<T>[]
+  | readonly PropertyName<T>[]
   | {
-      readonly [Name in ColumnName<T>]?:
-        | readonly ColumnName<RelatedOf<T[Name]>>[]
+      readonly [Name in PropertyName<T>]?:
+        | readonly PropertyName<RelatedOf<T[Name]>>[]
         | IncludeOptions<RelatedOf<T[Name]>>
         | true
     }
@@ -137,10 +137,10 @@ export type Includes<T> =
 export interface Queryable<T = any> {
   /** The columns to filter by, and the operators of each of them. */
   filter?: Filters<T>
-  /** The columns to sort by. A minus before the first one makes it the default order, newest first: `-created_at`. */
+  /** The columns to sort by. With a minus, the first one is the default order, descending; without it, the newest come first. */
   sort?: readonly SortName<T>[]
   /** The text columns in which `search` finds each word. */
-  search?: readonly ColumnName<T>[]
+  search?: readonly PropertyName<T>[]
   /** The relations that can be included in the records, and the attributes that they show: `{ author: ['id', 'name'] }`. */
   include?: Includes<T>
   /** Parameters that the handler reads itself. */

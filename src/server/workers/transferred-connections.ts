@@ -36,6 +36,7 @@ export class TransferredConnections implements ConnectionSource {
   private request(message: Parameters<typeof reportToPrimary>[0]): Promise<PrimaryMessage> {
     return new Promise((resolve) => {
       this.resolve = resolve
+      // Without a primary, nothing more is transferred.
       process.once('disconnect', () => resolve({ kit: 'withdrawn', key: this.key }))
       reportToPrimary(message)
     })
@@ -47,7 +48,9 @@ export class TransferredConnections implements ConnectionSource {
     if (message.kit !== 'connection') return this.resolve?.(message)
     // Sent before anything is read: the primary transfers an unconfirmed connection to another worker when this one dies.
     reportToPrimary({ kit: 'received', key: this.key })
+    // The client has closed the connection meanwhile.
     if (!socket) return
+    // As in the connections that an HTTP server accepts itself.
     socket.allowHalfOpen = true
     this.server.emit('connection', socket)
   }

@@ -203,6 +203,6 @@ function compileInclude(model: ListModel, name: string, declaration: IncludeDecl
   if (attributes?.length === 0)
     model.fail(`includes "${name}" without attributes. List some of them, or write ${name}: true for all.`)
   const relatedModel = new ListModel(related, model.list)
-  for (const attribute of attributes ?? []) relatedModel.findAttribute(attribute, `includes "${name}" with`)
+  for (const attribute of attributes ?? []) relatedModel.findMetadata(attribute, `includes "${name}" with`)
   return { name, limit: isOneToMany || isManyToMany ? limit : undefined, attributes }
 }

@@ -18,7 +18,7 @@ export class ListModel {
 
   /** @param verb what the list does with the column, for messages: `sorts by` */
   findColumn(name: string, verb: string): ListColumn {
-    const column = this.findAttribute(name, verb)
+    const column = this.findMetadata(name, verb)
     this.rejectHidden(name, verb)
     const kind = column.isArray ? undefined : kindOf(column.type)
     if (kind === undefined || column.transformer) {
@@ -28,8 +28,8 @@ export class ListModel {
     return toListColumn(column)
   }
 
-  /** Finds a column of any type. */
-  findAttribute(name: string, verb: string): ColumnMetadata {
+  /** Finds a column without a check of its type, or whether it is hidden. */
+  findMetadata(name: string, verb: string): ColumnMetadata {
     const { columns, targetName } = this.metadata
     const column = columns.find(({ propertyPath, isVirtual }) => propertyPath === name && !isVirtual)
     const advice = column ? '' : this.adviseColumn(name)
@@ -58,7 +58,7 @@ export class ListModel {
   private rejectHidden(name: string, verb: string): void {
     if (!isHidden(this.metadata, name)) return
     this.fail(
-      `${verb} "${name}", which is hidden, so that clients could find out its value. Remove it here, or show it in JSON and XML.`,
+      `${verb} "${name}", which is hidden: in this way, clients could find out its value. Remove it here, or show it in JSON and XML.`,
     )
   }
 
@@ -77,7 +77,7 @@ export function toListColumn(metadata: ColumnMetadata): ListColumn {
   return {
     name: metadata.propertyPath,
     metadata,
-    // Columns of other types have been rejected.
+    // Only the `order` of a handler can name a column of another type.
     kind: kindOf(metadata.type) ?? 'string',
     values: metadata.enum?.map(String),
     read: valueReader(metadata),
@@ -105,11 +105,11 @@ export function sortKeysOf(definition: ListDefinition, order: object, list: stri
   })
 }
 
-/** Rejects a column whose values in cursors could differ from those in the database, because they are inexact or null. */
+/** Rejects a column after whose value a page cannot begin: floats are inexact, and each engine sorts enums and null differently. */
 export function rejectForCursors({ name, kind, metadata }: ListColumn, list: string): void {
-  const isInexact = kind === 'enum' || kind === 'float'
-  if (!isInexact && !metadata.isNullable) return
-  const reason = isInexact ? `has the kind ${kind}` : 'can be null'
+  const isUnsupported = kind === 'enum' || kind === 'float'
+  if (!isUnsupported && !metadata.isNullable) return
+  const reason = isUnsupported ? `has the kind ${kind}` : 'can be null'
   throw new DeclarationError(
     `${list} has cursor pages and sorts by "${name}", which ${reason}. Remove it from the order, or use pages: 'numbers'.`,
   )
