@@ -15,8 +15,9 @@ import { linksOf } from './records/links.js'
 import './queries/publish.js'
 import { ModelSubscriber } from './model-subscriber.js'
 
-/** Milliseconds that the database has to respond to a ping. */
+/** Milliseconds that the database has to respond to a ping. A load balancer does not wait as long for an application that can read a replica. */
 const PING_TIMEOUT = 5000
+const PING_TIMEOUT_WITH_REPLICAS = 500
 
 /** The database of one environment. */
 export interface DatabaseSettings {
@@ -141,9 +142,10 @@ export class Database extends DataSource {
   async check(): Promise<void> {
     if (!this.isInitialized) throw new ServiceUnavailable('The database is not open.', 5)
     await engineOf(this).check?.(this)
-    const signal = AbortSignal.timeout(PING_TIMEOUT)
-    await this.sendPing(signal).catch(async (cause: unknown) => {
-      if ((await this.watching)?.hasReplica) return
+    const servers = await this.watching
+    const signal = AbortSignal.timeout(servers?.hasReplica ? PING_TIMEOUT_WITH_REPLICAS : PING_TIMEOUT)
+    await this.sendPing(signal).catch((cause: unknown) => {
+      if (servers?.hasReplica) return
       const reason = signal.aborted ? `did not respond within ${PING_TIMEOUT / 1000} s` : 'does not respond'
       throw new ServiceUnavailable(`The database ${reason}.`, 5, { cause })
     })

@@ -10,7 +10,7 @@ const exitDelay = 3000
 
 /** How long a server waits. */
 export interface LifecycleOptions extends Timeouts {
-  /** Milliseconds for which `close` still accepts requests while `GET /up` returns 503 to the load balancer (0). */
+  /** Milliseconds for which `close` still accepts requests while `GET /up` returns 503 to the load balancer (`DRAIN_DELAY`, 0). */
   drainDelay?: number
   /** Milliseconds for which `close` waits for pending requests (30,000). */
   drainTimeout?: number
@@ -46,7 +46,7 @@ export class Lifecycle {
     private readonly options: LifecycleOptions,
     private readonly primary?: Primary,
   ) {
-    this.drainDelay = options.drainDelay ?? 0
+    this.drainDelay = options.drainDelay ?? drainDelayOf(process.env['DRAIN_DELAY'] ?? '0')
     // `kit dev` waits with each restart.
     this.drainTimeout = Math.min(options.drainTimeout ?? 30_000, isRestarted() ? 1000 : Infinity)
   }
@@ -140,6 +140,14 @@ export class Lifecycle {
   private get shutdownTimeout(): number {
     return this.drainDelay + this.drainTimeout
   }
+}
+
+/** @throws DeclarationError when the text is not a number of milliseconds */
+function drainDelayOf(text: string): number {
+  if (/^\d{1,6}$/.test(text)) return Number(text)
+  throw new DeclarationError(
+    `DRAIN_DELAY is "${text}". Set it to a number of milliseconds, for example 3000.`,
+  )
 }
 
 /** Whether `kit dev` runs this process, and restarts it with each change. */

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import type { EntityManager } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
 import { explainDatabaseError } from '../../../src/data/database-errors.js'
-import { LazyTransaction } from '../../../src/data/transactions/lazy-transaction.js'
+import { LazyTransaction, type LazyOptions } from '../../../src/data/transactions/lazy-transaction.js'
 import { ServiceUnavailable, TransactionAlreadyBegun, TransactionConflict } from '../../../src/errors.js'
 import { blogDatabase, newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
 import { newDatabase } from '../../support/databases.js'
@@ -143,20 +143,20 @@ describe('The statements of a transaction', () => {
   async function statementsOf(
     mode: 'slave' | 'master',
     work: (lazy: LazyTransaction) => Promise<unknown>,
-    isolation?: 'REPEATABLE READ',
+    options: LazyOptions = {},
   ): Promise<string[]> {
     const asked: string[] = []
     const { logger } = database
     const logQuery = (query: string) => asked.push(query.replace(/^START/, 'BEGIN').split(' ')[0] ?? '')
     database.logger = { ...logger, logQuery, logQueryError: () => undefined } as never
     try {
-      const lazy = new LazyTransaction(database, mode, { isolation })
+      const lazy = new LazyTransaction(database, mode, options)
       await work(lazy)
       await lazy.commit()
     } finally {
       database.logger = logger
     }
-    return asked.filter((word) => word !== 'SET')
+    return options.maxWait ? asked : asked.filter((word) => word !== 'SET')
   }
 
   it('of a request that only reads records do not include its begin on PostgreSQL', async () => {
@@ -168,6 +168,12 @@ describe('The statements of a transaction', () => {
       engine === 'postgres' ? ['SELECT', 'SELECT'] : ['BEGIN', 'SELECT', 'SELECT', 'COMMIT'],
     )
   })
+
+  if (engine === 'postgres')
+    it('of a request that only reads records do not limit the wait for locks late in the request', async () => {
+      const read = ({ manager }: LazyTransaction) => findBy(manager, Post, { title: 'one' })
+      expect(await statementsOf('slave', read, { waited: 9_999, maxWait: 10_000 })).to.deep.equal(['SELECT'])
+    })
 
   it('begin it before a write, a lock, or a statement of the application', async () => {
     for (const work of [
@@ -191,7 +197,7 @@ describe('The statements of a transaction', () => {
     const read = ({ manager }: LazyTransaction) => findBy(manager, Post, { title: 'one' })
     const whole = ['BEGIN', 'SELECT', 'COMMIT']
     expect(await statementsOf('master', read)).to.deep.equal(whole)
-    expect(await statementsOf('slave', read, 'REPEATABLE READ')).to.deep.equal(whole)
+    expect(await statementsOf('slave', read, { isolation: 'REPEATABLE READ' })).to.deep.equal(whole)
   })
 
   if (engine === 'postgres') {

@@ -55,10 +55,20 @@ const TEXTS = ENGINES.flatMap(({ errors }) => errors.openingTexts ?? [])
 
 /** Returns an error with a one-line explanation of why a database could not be opened. Any other error is returned unchanged. */
 export function explainConnectionError(error: unknown, url: string): unknown {
+  const hint = hintFor(error)
+  return hint ? new DatabaseNotOpened(placeOf(url), hint, error) : error
+}
+
+/** Why a database cannot be opened, without the remedy: `its server rejects the password`. */
+export function connectionProblem(error: unknown): string {
+  const { message = String(error) }: { message?: string } = Object(error)
+  return hintFor(error)?.split('. ', 1)[0] ?? message
+}
+
+function hintFor(error: unknown): string | undefined {
   const code = codeOf(error)
   const problem = PROBLEMS.get(code) ?? PROBLEMS.get(shortCode(code)) ?? problemOfText(error)
-  const hint = problem ? HINTS[problem] : SYSTEM_HINTS[code]
-  return hint ? new DatabaseNotOpened(placeOf(url), hint, error) : error
+  return problem ? HINTS[problem] : SYSTEM_HINTS[code]
 }
 
 /** The error code of the system or the engine, however deep it is nested. */

@@ -377,7 +377,8 @@ export class LazyTransaction {
     if (this.rows?.isOpen) await this.afterRows(this.rows)
     const from = performance.now()
     try {
-      if (limit.isShort) await this.engine.limitLocks?.(runner, limit.shorten())
+      // Without a transaction, a plain read waits for no row, and the limit would not end with it.
+      if (limit.isShort && runner.isTransactionActive) await this.engine.limitLocks?.(runner, limit.shorten())
       return await command()
     } catch (error) {
       throw this.health.note(error)

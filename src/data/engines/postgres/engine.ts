@@ -71,6 +71,10 @@ const errors: EngineErrors = {
   openingTexts: [
     ['client password must be a string', 'password_missing'],
     ['does not support SSL connections', 'unencrypted'],
+    // PgBouncer's errors have one code for all.
+    ['SASL authentication failed', 'access_denied'],
+    ['no such user', 'unknown_user'],
+    ['no such database', 'absent'],
   ],
 }
 

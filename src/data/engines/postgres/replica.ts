@@ -1,4 +1,5 @@
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
+import { connectionProblem } from '../connection-errors.js'
 import { addressOf } from '../database-url.js'
 import type { ConnectionLimits } from '../engine.js'
 import type { Place } from '../servers.js'
@@ -74,7 +75,7 @@ export class Replica {
       if (!isReplica) this.problem = 'it is not in recovery'
       else this.problem = this.leadsElsewhere ? 'its URL leads to several servers' : undefined
     } catch (error) {
-      this.problem = error instanceof Error ? error.message : String(error)
+      this.problem = connectionProblem(error)
     }
   }
 
