@@ -567,6 +567,22 @@ describe('App', () => {
       else process.env['PORT'] = before
     })
 
+    it('reads the time after the stop signal from DRAIN_DELAY', async () => {
+      process.env['DRAIN_DELAY'] = 'soon'
+      expect(() => new App()).to.throw(
+        'DRAIN_DELAY is "soon". Set it to a number of milliseconds, for example 3000.',
+      )
+      process.env['DRAIN_DELAY'] = '300'
+      const app = new App()
+      delete process.env['DRAIN_DELAY']
+      app.get('/', (ctx) => void (ctx.body = 'home'))
+      const address = await app.listen(0)
+      const closing = app.close()
+      expect((await fetch(`${address}/up`)).status).to.equal(503)
+      expect((await fetch(address)).status).to.equal(200)
+      await closing
+    })
+
     it('closes although a connection without a request is open', async () => {
       const app = new App({ drainTimeout: 60_000 })
       const { port } = new URL(await app.listen(0))

@@ -270,6 +270,18 @@ describe('A database with replicas', () => {
     )
   })
 
+  it('responds to GET /up before the balancer gives up while the primary is frozen', async () => {
+    const { request } = await open([near])
+    primary.daemon.freeze()
+    try {
+      const from = performance.now()
+      expect((await request('GET', '/up')).status).to.equal(200)
+      expect(performance.now() - from).to.be.lessThan(3000)
+    } finally {
+      primary.daemon.thaw()
+    }
+  })
+
   it('is described by kit db replicas', async () => {
     const { database } = notes({ url: primary.url(), replicas: [primary, near].map((node) => node.url()) })
     await near.caughtUpWith(primary)

@@ -210,6 +210,16 @@ describe('Database', () => {
       }
     })
 
+    for (const [message, reason] of [
+      ['SASL authentication failed', 'its server rejects the user or the password'],
+      ['no such user: blog', 'its server has no such user'],
+      ['no such database: blog', 'its server has no such database'],
+    ])
+      it(`explains the error of PgBouncer: ${message}`, () => {
+        const explained = explainConnectionError(new Error(message), 'postgres://localhost/blog')
+        expect(String(explained)).to.contain(`cannot be opened: ${reason}.`)
+      })
+
     it('keeps any other error unchanged', () => {
       const error = new Error('something else')
       expect(explainConnectionError(error, 'postgres://localhost/blog')).to.equal(error)
