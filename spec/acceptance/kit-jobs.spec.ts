@@ -75,7 +75,8 @@ describeOnce('kit jobs and kit work', () => {
     expect(output).to.contain('nap.ts:').and.to.not.contain('opensesame')
     expect((await run('jobs', 'retry', '--dead', '--name', 'nap')).output).to.equal('1 job is due again.')
     expect((await list())[0]).to.include({ state: 'waiting', attempts: 0 })
-    expect((await run('jobs', 'discard', id, '-y')).output).to.equal('1 job is discarded.')
+    expect((await run('jobs', 'retry', id)).output).to.equal('1 job is due again.')
+    expect((await run('jobs', 'discard', '--name', 'nap', '-y')).output).to.equal('1 job is discarded.')
     expect(await list()).to.deep.equal([])
   })
 
@@ -90,9 +91,14 @@ describeOnce('kit jobs and kit work', () => {
     [['jobs', 'show', 'x'], 'There is no job x. `kit jobs list` shows the ids.'],
     [['jobs', 'list', '--state', 'lost'], 'There is no state "lost". Known: waiting, running, dead.'],
     [['jobs', 'list', '--queue', 'x'], 'There is no queue "x". Known: default.'],
-    [['jobs', 'enqueue', 'x'], 'There is no name "x". Known: nap.'],
+    [['jobs', 'enqueue', 'x'], 'There is no job "x". Known: nap.'],
+    [
+      ['jobs', 'enqueue', 'nap', '[1]'],
+      'The arguments of nap must be one object. Pass one: { user_id: user.id }.',
+    ],
     [['jobs', 'enqueue', 'nap', '{'], `{ is not JSON. Quote it for the shell: '{"user_id": "..."}'.`],
-    [['jobs', 'retry'], 'Name the ids of jobs, or use --dead for all dead ones.'],
+    [['jobs', 'retry'], 'Name the ids of jobs, or use --dead for all dead ones, or --name.'],
+    [['work', '--jobs', '0'], '`kit work` runs no jobs with 0. Set --jobs or JOBS to 1 or more.'],
     [['work', '--jobs', 'x'], '--jobs is "x". Set it to a number of jobs from 0 to 999.'],
     [
       ['work', '--queues', 'x'],

@@ -227,7 +227,7 @@ describe('jobQueue(database, options)', () => {
     ['an undeclared queue', { jobs: [Anything] }, 'anything uses the queue "urgent", which isn\'t declared'],
     ['a class without @Job', { jobs: [Plain] }, 'Plain is not a job. Decorate the class with @Job().'],
     ['a short lease', { jobs: [], lease: 10 }, 'The `lease` of jobQueue() is less than a second.'],
-    ['a malformed duration', { jobs: [], poll: 'soon' as '1 second' }, '"soon" isn\'t a duration.'],
+    ['a malformed duration', { jobs: [], poll: 'soon' as '1 second' }, 'is "soon". Use milliseconds'],
   ] as const)
     itOnce(`rejects ${title}`, () => {
       expect(() => jobQueue(database, options)).to.throw(DeclarationError, message)
@@ -235,7 +235,7 @@ describe('jobQueue(database, options)', () => {
 
   for (const [title, declare, message] of [
     ['attempts', () => Job({ attempts: 0 })(Plain), '@Job of Plain has 0 attempts.'],
-    ['a duration', () => Job({ timeout: 'soon' as '1 second' })(Plain), '"soon" isn\'t a duration.'],
+    ['a duration', () => Job({ timeout: 'soon' as '1 second' })(Plain), 'is "soon". Use milliseconds'],
     ['an expression', () => Schedule('every day')(Plain), 'is "every day", which isn\'t a cron expression'],
     [
       'a time zone',
@@ -296,6 +296,30 @@ describe('jobQueue(database, options)', () => {
       // @ts-expect-error a class without perform
       jobQueue(database, { jobs: [Effect] }),
     ]
+    expect(never).to.be.a('function')
+  })
+
+  itOnce('checks the arguments of a schedule when the application is compiled', () => {
+    // Only the types matter here.
+    const never = (): unknown[] => {
+      class Digest {
+        perform(_args: { kind: 'short' | 'long'; names: string[]; days?: number }) {}
+      }
+      class Optional {
+        perform(_args: { days?: number }) {}
+      }
+      return [
+        Schedule('@daily', { arguments: { kind: 'short', names: ['ada'] } })(Digest),
+        Schedule('@daily')(Optional),
+        Schedule('@daily')(Plain),
+        // @ts-expect-error they are missing
+        Schedule('@daily')(Digest),
+        // @ts-expect-error one of them is missing
+        Schedule('@daily', { arguments: { kind: 'short' } })(Digest),
+        // @ts-expect-error one is not one of the words
+        Schedule('@daily', { arguments: { kind: 'none', names: [] } })(Digest),
+      ]
+    }
     expect(never).to.be.a('function')
   })
 })

@@ -269,7 +269,6 @@ describe('Jobs', () => {
     ['a date', { text: new Date() }, 'arguments.text'],
     ['undefined in a list', { text: [undefined] }, 'arguments.text[0]'],
     ['NaN', { text: { a: Number.NaN } }, 'arguments.text.a'],
-    ['no object', 'text', 'arguments'],
     ['an instance of a class', { text: new URL('http://a.example') }, 'arguments.text'],
     ['a function', { text: () => 1 }, 'arguments.text'],
     ['a bigint', { text: 1n }, 'arguments.text'],
@@ -280,6 +279,13 @@ describe('Jobs', () => {
       expect(error).to.be.instanceOf(DeclarationError)
       expect(String(error)).to.contain(`${path} of anything is `)
     })
+
+  it('are not enqueued with anything but one object', async () => {
+    for (const args of ['text', null, [1]])
+      expect(String(await failure(add(database.manager, Anything, args as never)))).to.contain(
+        'The arguments of anything must be one object.',
+      )
+  })
 
   it('replace dependencies in specs', async () => {
     const app = site['app']

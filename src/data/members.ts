@@ -341,7 +341,7 @@ function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOpt
  * @throws RecordNotFound (404)
  */
 function rejectUndefined(
-  { env, params }: DataRequest,
+  { env, params, route }: DataRequest,
   { tx }: RecordWork,
   model: EntityTarget<unknown>,
   conditions: object,
@@ -350,9 +350,12 @@ function rejectUndefined(
   const [name] = Object.entries(Object(conditions)).find(([, value]) => value === undefined) ?? []
   if (name === undefined) return
   const parameters = Object.keys(params).join(', ') || 'none'
+  const advice = route
+    ? ` If it is from ctx.params, the route has no parameter of this name; it has ${parameters}.`
+    : ' If it is from the arguments of the job, they lack it.'
   throw new RecordNotFound(
     tx.dataSource.getMetadata(model as EntityTarget<object>).targetName,
-    ` "${name}" is undefined. If it is from ctx.params, the route has no parameter of this name; it has ${parameters}.`,
+    ` "${name}" is undefined.${advice}`,
   )
 }
 

@@ -29,7 +29,8 @@ export type ArgumentsOf<Class> = Class extends abstract new (...args: never[]) =
  * @throws DeclarationError when JSON would change them, with the path of the value, or when they are too large
  */
 export function toJson(args: unknown, job: string): string {
-  if (!isPlainObject(args)) throw rejected(job, 'arguments', args)
+  if (!isPlainObject(args))
+    throw new DeclarationError(`The arguments of ${job} must be one object. Pass one: { user_id: user.id }.`)
   check(args, 'arguments', job, [])
   const json = JSON.stringify(args, (_name, value: unknown) =>
     isPlainObject(value) ? Object.fromEntries(Object.entries(value).toSorted()) : value,
@@ -69,9 +70,8 @@ function rejected(job: string, path: string, value: unknown): DeclarationError {
       : typeof value === 'function' || typeof value === 'symbol'
         ? `a ${typeof value}`
         : String(value)
-  const advice =
-    path === 'arguments'
-      ? 'Pass one object: { user_id: user.id }.'
-      : 'Pass text, numbers, booleans, null, and lists and objects of them: the id of a record, and a date as text.'
-  return new DeclarationError(`${path} of ${job} is ${what}, which JSON cannot carry. ${advice}`)
+  return new DeclarationError(
+    `${path} of ${job} is ${what}, which JSON cannot carry. ` +
+      'Pass text, numbers, booleans, null, and lists and objects of them: the id of a record, and a date as text.',
+  )
 }

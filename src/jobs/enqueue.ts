@@ -44,7 +44,7 @@ export function newJob(
     name,
     queue,
     arguments: json,
-    delay: delay ? milliseconds(delay) : 0,
+    delay: delay ? milliseconds(delay, `The delay of ${name}`) : 0,
     at: at?.getTime(),
     unique_key: unique === false ? undefined : uniqueKey(name, key),
   }

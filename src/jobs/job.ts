@@ -11,6 +11,9 @@ export interface Performs<Args = never> {
 /** The class of a job. */
 export type JobClass<Args = never> = JobConstructor<Performs<Args>>
 
+/** A type without the `readonly` of a `const` type parameter. */
+type Mutable<T> = { -readonly [Name in keyof T]: Mutable<T[Name]> }
+
 /** The options of `@Job`. */
 export interface JobOptions {
   /** Its name in the database: the name of the class in snake case. Keep it when you rename the class. */
@@ -62,8 +65,9 @@ export function Job(given: JobOptions = {}) {
       throw new DeclarationError(
         `@Job of ${target.name} has ${String(attempts)} attempts. Use a whole number from 1.`,
       )
-    const timeout = milliseconds(given.timeout ?? '15 minutes')
-    const pauseAfter = (attempt: number) => (backoff ? milliseconds(backoff(attempt)) : defaultPause(attempt))
+    const timeout = milliseconds(given.timeout ?? '15 minutes', `The timeout of ${target.name}`)
+    const pauseAfter = (attempt: number) =>
+      backoff ? milliseconds(backoff(attempt), `The backoff of ${target.name}`) : defaultPause(attempt)
     injectable()(target)
     definitions.set(target, { target, name, queue, attempts, timeout, pauseAfter })
   }
@@ -76,8 +80,13 @@ export function Job(given: JobOptions = {}) {
  * @example \@Schedule('0 3 * * *', { timeZone: 'Europe/Berlin', arguments: { days: 365 } })
  * @throws DeclarationError when the expression or the time zone is malformed, or when the expression never fires
  */
-export function Schedule<Args extends object>(expression: string, given: ScheduleOptions<Args> = {}) {
-  return (target: JobClass<Args>): void => {
+export function Schedule<const Args extends object = Record<string, never>>(
+  expression: string,
+  given: ScheduleOptions<Args> = {},
+) {
+  // The compiler compares the parameters of a property strictly, unlike those of a method.
+  type Performs = { perform: (args: Mutable<NoInfer<Args>>, job: JobContext) => unknown }
+  return (target: JobConstructor<Performs>): void => {
     const known = schedules.get(target) ?? []
     schedules.set(target, [declareSchedule(target.name, expression, given), ...known])
   }

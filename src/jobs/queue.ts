@@ -173,9 +173,9 @@ export class Jobs {
       worker: `${hostname().slice(0, 50)}-${process.pid}-${newId().slice(-8)}`,
       names: [],
       queues,
-      lease: milliseconds(options.lease ?? '30 seconds'),
-      poll: milliseconds(options.poll ?? '1 second'),
-      keepDead: milliseconds(options.keepDead ?? '30 days'),
+      lease: milliseconds(options.lease ?? '30 seconds', 'The `lease` of jobQueue()'),
+      poll: milliseconds(options.poll ?? '1 second', 'The `poll` of jobQueue()'),
+      keepDead: milliseconds(options.keepDead ?? '30 days', 'The `keepDead` of jobQueue()'),
     }
     if (this.settings.lease < 1000)
       throw new DeclarationError('The `lease` of jobQueue() is less than a second. Use 1 second at least.')

@@ -232,11 +232,10 @@ export class JobStore {
     return this.query(rows, parametersOf(selection))
   }
 
-  /** Makes dead jobs due now, with all their attempts. Returns their number. */
+  /** Makes jobs due now, with all their attempts, unless they are running. Returns their number. */
   retry(selection: Selection): Promise<number> {
-    const dead = { ...selection, state: 'dead' }
     const values = { state: 'waiting', attempts: 0, due_at: () => this.engine.now }
-    return this.update(values, conditionOf(dead), parametersOf(dead))
+    return this.update(values, `${conditionOf(selection)} AND state <> 'running'`, parametersOf(selection))
   }
 
   /** Deletes jobs, and aborts those that run. Returns their number. */

@@ -44,7 +44,7 @@ const STEPS: readonly Step[] = [
   { usage: 'show <id>', summary: 'print a job with its arguments and its last error', run: show },
   {
     usage: 'retry [ids...]',
-    summary: 'make dead jobs due now, with all their attempts',
+    summary: 'make dead or waiting jobs due now, with all their attempts',
     flags: [dead, byName],
     run: async (jobs, options, ids) =>
       numbered(await jobs.store.retry(await selection(jobs, options, ids)), 'due again'),
@@ -158,12 +158,12 @@ async function schedules({ store, definitions }: Jobs, options: Options): Promis
   return options.json ? toJson(all) : tableOf(all, 'There are no schedules.')
 }
 
-/** The jobs that a command names: by ids, each of which must exist, or all dead ones. */
+/** The jobs that a command names: by ids, each of which must exist, or all with a name, or all dead ones. */
 async function selection(jobs: Jobs, options: Options, ids: readonly string[]): Promise<Selection> {
   const { name, dead: isDead = false } = options
-  if (ids.length === 0 && !isDead)
-    throw new CommandError('Name the ids of jobs, or use --dead for all dead ones.')
-  if (ids.length === 0) return checked(jobs, { state: 'dead', name })
+  if (ids.length === 0 && !isDead && name === undefined)
+    throw new CommandError('Name the ids of jobs, or use --dead for all dead ones, or --name.')
+  if (ids.length === 0) return checked(jobs, { state: isDead ? 'dead' : undefined, name })
   const known = (await jobs.store.list({ ids })).map((row) => String(row['id']))
   const unknown = ids.find((id) => !known.includes(id.toLowerCase()))
   if (unknown !== undefined)
@@ -181,7 +181,9 @@ function checked({ settings, definitions }: Jobs, given: Selection): Selection {
   for (const [what, values] of Object.entries(known)) {
     const value = given[what as keyof typeof known]
     if (value !== undefined && !values.includes(value))
-      throw new CommandError(`There is no ${what} "${value}". Known: ${values.join(', ')}.`)
+      throw new CommandError(
+        `There is no ${what === 'name' ? 'job' : what} "${value}". Known: ${values.join(', ')}.`,
+      )
   }
   return given
 }

@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { CommandError } from '../../command-errors.js'
 import { runWorker, workerNumber } from '../../server/workers/worker.js'
 import { jobsOption, loadQueue, setJobCount } from '../support/jobs.js'
 
@@ -28,6 +29,7 @@ export function workCommand(): Command {
 async function work({ jobs, queues, untilEmpty = false }: Options): Promise<void> {
   process.env['GO_ENV'] ||= process.env['NODE_ENV'] || 'production'
   const slots = setJobCount(jobs)
+  if (slots === 0) throw new CommandError('`kit work` runs no jobs with 0. Set --jobs or JOBS to 1 or more.')
   const names = queues?.split(',').map((name) => name.trim())
   const options = { slots, untilEmpty, ...(names && { queues: names }) }
   // A process of `kit start --workers` runs the same build as the others.
