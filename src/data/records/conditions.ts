@@ -6,7 +6,7 @@ import { coerce, unreadable } from '../attributes/coerce.js'
 import { kindOf, type Attribute, type AttributeKind } from '../attributes/attributes.js'
 import { Model } from '../model.js'
 
-/** The values of columns that a record must have. Undefined or null finds nothing: use `IsNull()`. */
+/** The values that the columns of a record must have. Undefined and null find nothing: use `IsNull()` to find null. */
 export type Where<T> = {
   [Column in keyof FindOptionsWhere<T>]: FindOptionsWhere<T>[Column] | null | undefined
 }
@@ -16,6 +16,7 @@ export type Where<T> = {
  * by comparing it with 0, and PostgreSQL rejects a malformed UUID. TypeORM's operators are left unchanged.
  *
  * @example readConditions(metadata, { age: '5' }) // { age: 5 }
+ * @param path the path of the embedded class that has the conditions, ending with a dot
  * @returns undefined if no record can meet the conditions, because a value is null, undefined or cannot be converted
  */
 export function readConditions(metadata: EntityMetadata, conditions: object, path = ''): object | undefined {
@@ -50,7 +51,7 @@ function readerOf(metadata: EntityMetadata, path: string): Reader {
   let reader = readers.get(path)
   if (!reader) {
     const newReader = makeReader(metadata, path)
-    // An unknown property: TypeORM throws an error that names it. Unknown names are not cached.
+    // TypeORM throws an error that names the unknown property. It is not cached, because such names have no limit.
     if (!newReader) return (value) => value
     readers.set(path, (reader = acceptOperators(newReader)))
   }
@@ -65,6 +66,7 @@ function makeReader(metadata: EntityMetadata, path: string): Reader | undefined 
   return relation && nestedReader(relation.inverseEntityMetadata)
 }
 
+/** Accepts TypeORM's operators, too, and rejects undefined and null. */
 function acceptOperators(reader: Reader): Reader {
   return (value) => {
     if (value === undefined || value === null) return unreadable
@@ -104,9 +106,10 @@ export function valueReader(column: ColumnMetadata): Reader {
       // A blob, an array, a geometry: the engine determines how they are compared.
       return (value) => value
     case 'json':
-      // PostgreSQL cannot compare the type json.
+      // PostgreSQL cannot compare the type json, so a value finds nothing on any engine.
       return () => unreadable
     case 'uuid':
+      // Not `readUuid`, which would ignore spaces around the id of a path.
       return (value) => (typeof value === 'string' && UUID.test(value) ? value.toLowerCase() : unreadable)
     default: {
       const attribute = attributeOf(column, kind)

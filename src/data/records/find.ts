@@ -28,6 +28,7 @@ export function findRecord<T extends Model>(
  *
  * @example await findRecordBy(work, Comment, { id: comment_id, post_id })
  * @throws RecordNotFound (404) if there is none, if no record can meet the conditions, or if there are no conditions
+ * @throws UnscopedRelation if the model has an eager relation to a model with a scope
  */
 export async function findRecordBy<T extends Model>(
   work: RecordWork,
@@ -47,6 +48,7 @@ export async function findRecordBy<T extends Model>(
   return record
 }
 
+/** Finds all records of a model that meet the conditions; without conditions, all in its scope. */
 export async function findRecords<T extends Model>(
   work: RecordWork,
   model: EntityTarget<T>,
@@ -54,6 +56,7 @@ export async function findRecords<T extends Model>(
 ): Promise<T[]> {
   const metadata = work.tx.dataSource.getMetadata(model)
   const readable = conditions && readAlternatives(metadata, conditions)
+  // An eager relation to a model with a scope is rejected, even if no record can meet the conditions.
   const where = addScopes<T>(work, metadata, readable)
   if (conditions && !readable) return []
   return work.tx.find(model, { ...(where && { where }), ...(order && { order }) })

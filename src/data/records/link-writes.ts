@@ -10,7 +10,7 @@ import { lockRow } from './locking.js'
 import { isUnchanged, loadedElements } from './record-state.js'
 import type { RecordWork } from './work.js'
 
-/** The new links of a record. */
+/** The new links of a record, given by the ids of the related records. */
 export interface Assignment extends Links {
   ids: readonly unknown[]
 }
@@ -33,13 +33,14 @@ export function changesLinks(
     assignments.some(
       ({ property, ids }) => String(loadedElements(record, property)?.toSorted()) !== String(ids.toSorted()),
     ) ||
+    // `writeWithoutLoaded` has removed the unchanged relations from the record.
     metadata.manyToManyRelations.some(
       ({ isLazy, propertyName }) => !isLazy && Reflect.get(record, propertyName) !== undefined,
     )
   )
 }
 
-/** Checks that the records of new links exist. Returns an error for each property with other ids. */
+/** Checks that the records of new links exist. Returns an error for each property with ids of missing records. */
 export async function checkIds(
   tx: EntityManager,
   assignments: readonly Assignment[],
@@ -69,9 +70,10 @@ export async function writeLinks(
 ): Promise<void> {
   const { tx } = work
   const metadata = tx.dataSource.getMetadata(record.constructor)
-  // Without the lock, two requests that write the links of a record at the same time could leave the links of both.
-  const isLocked = isNew || metadata.versionColumn || !engineOf(tx.dataSource).rowLock
-  if (assignments.length > 0 && !isLocked) await lockRow(tx, metadata, record)
+  // Without a lock, two requests that write the links of a record at the same time could leave the links of both. If the
+  // model has versions, `lockVersion` has locked the row.
+  const needsLock = !isNew && !metadata.versionColumn && engineOf(tx.dataSource).rowLock
+  if (assignments.length > 0 && needsLock) await lockRow(tx, metadata, record)
   for (const assignment of assignments) {
     const { table, toOwner, toRelated, ids } = assignment
     const owner: unknown = targetOf(toOwner).getEntityValue(record)
@@ -83,6 +85,7 @@ export async function writeLinks(
       .insert()
       .into(table)
       .values(ids.map((id) => ({ [toOwner.propertyName]: owner, [toRelated.propertyName]: id })))
+      // Some of the links may exist: `removeLinks` keeps those with these ids.
       .orIgnore()
       .updateEntity(false)
       .callListeners(false)
@@ -106,7 +109,10 @@ async function removeLinks(work: RecordWork, owner: unknown, assignment: Assignm
   await query.execute()
 }
 
-/** Sets the properties of a saved record to its current links, and removes related records that are no longer linked. */
+/**
+ * Sets the properties of a saved record to the ids of its current links. Deletes the property of a relation that contains other
+ * records than are linked.
+ */
 export function syncLinks(
   metadata: EntityMetadata,
   record: object,
@@ -115,11 +121,14 @@ export function syncLinks(
 ): void {
   for (const { property, relation, toRelated } of linksOf(metadata)) {
     const newIds = assignments.find((assignment) => assignment.property === property)?.ids.map(String)
-    const value: unknown = Reflect.get(record, relation.propertyName)
+    const related: unknown = Reflect.get(record, relation.propertyName)
     const key = targetOf(toRelated)
     const relatedIds =
-      value === undefined ? undefined : recordsOf(value).map((related) => String(key.getEntityValue(related)))
+      related === undefined
+        ? undefined
+        : recordsOf(related).map((element) => String(key.getEntityValue(element)))
     const writtenIds = relatedIds && !isUnchanged(record, relation.propertyName) ? relatedIds : undefined
+    // The assigned ids are written after TypeORM has written an assigned relation, so they count.
     const ids = newIds ?? writtenIds ?? (isNew ? [] : undefined)
     if (!ids) continue
     setLoadedIds(record, property, ids)

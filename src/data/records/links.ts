@@ -7,7 +7,7 @@ import { relationIdsOf } from '../attributes/attributes.js'
 import { isUnchanged, markLoaded } from './record-state.js'
 import type { RecordWork } from './work.js'
 
-/** The table that links the records: the one with the foreign key, or the join table. */
+/** The table that links the records of a relation: the one with the foreign key, or the join table. */
 export interface Link {
   table: string
   /** The column that refers to the record with the relation. */
@@ -23,6 +23,7 @@ export interface Link {
  */
 export function linkOf(relation: RelationMetadata): Link {
   const { entityMetadata, inverseEntityMetadata, inverseRelation, junctionEntityMetadata } = relation
+  // The owning side, in TypeORM's terms, declares the keys. `relation` may be the other side.
   const owning = relation.isOwning ? relation : inverseRelation
   const keys = owning?.joinColumns ?? []
   const [table, toOwner, toRelated] = junctionEntityMetadata
@@ -75,9 +76,9 @@ export function selectScopedKeys(
 
 /** The links of a many-to-many relation, and the property with the ids of the related records. */
 export interface Links extends Link {
-  /** `label_ids` */
+  /** For example `label_ids`. */
   property: string
-  /** `labels` */
+  /** For example the `labels` relation. */
   relation: RelationMetadata
 }
 
@@ -98,7 +99,7 @@ export const linksOf = memoizeByObject((metadata: EntityMetadata): Links[] => {
   })
 })
 
-/** Sets the properties with the ids of related records in their scope, with one query for each relation. */
+/** Sets the properties with `@RelationIds` to the ids of related records in their scope, with one query for each relation. */
 export async function loadLinks(
   work: RecordWork,
   metadata: EntityMetadata,
@@ -147,7 +148,7 @@ export function setLoadedIds(record: object, property: string, ids: readonly str
   markLoaded(record, property)
 }
 
-/** The new value of a property with ids; undefined if it has neither been bound nor assigned nor changed. */
+/** The new, distinct ids of a property; undefined if it has neither been bound nor assigned nor changed. */
 export function assignedIds(record: object, property: string): unknown[] | undefined {
   const value: unknown = Reflect.get(record, property)
   return value === undefined || isUnchanged(record, property) ? undefined : [...new Set([value].flat())]

@@ -4,10 +4,9 @@ import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { forgetLoaded, isUnchanged, markLoaded } from './record-state.js'
 
 /**
- * Writes a record without its unchanged loaded relations. TypeORM would overwrite a changed key with the id of the
- * loaded record, and links that others have added since with the loaded list.
- *
- * TypeORM writes a relation with `cascade`, unless its key has been changed.
+ * Writes a record without its unchanged loaded relations. TypeORM would replace a changed key by the id of the loaded
+ * record, and remove links that other requests have added since the list was loaded. Relations with `cascade` stay,
+ * because TypeORM writes their records, unless the key has been changed.
  */
 export async function writeWithoutLoaded<T>(
   metadata: EntityMetadata,
@@ -24,7 +23,7 @@ export async function writeWithoutLoaded<T>(
   }
 }
 
-/** Removes loaded records that no longer match the keys of a record, so that nobody takes them for the current records. */
+/** Deletes a loaded relation from the object if the record's key refers to another related record by now. */
 export function dropStale(metadata: EntityMetadata, record: object): void {
   for (const relation of metadata.relations) {
     if (!isUnchanged(record, relation.propertyName) || !hasOtherKey(record, relation)) continue
@@ -34,8 +33,8 @@ export function dropStale(metadata: EntityMetadata, record: object): void {
 }
 
 /**
- * Sets the keys of relations that were assigned. TypeORM would write the earlier key of a relation that is null if another
- * request has removed the relation as well.
+ * Sets the keys of relations that were assigned. Otherwise, if a relation was set to null and another request has done the same,
+ * TypeORM would see no change of the relation, and would write the earlier key.
  */
 export function assignKeys(metadata: EntityMetadata, record: object): void {
   for (const relation of metadata.relations) {
@@ -64,7 +63,7 @@ interface LoadedRelation {
   value: unknown
 }
 
-/** The loaded relations of a record, and of the records that are written with it. */
+/** Finds the relations that TypeORM must not write, in a record and in the records that it writes by `cascade`. */
 function findLoaded(metadata: EntityMetadata, owner: object, seen = new Set<object>()): LoadedRelation[] {
   if (metadata.relations.length === 0 || seen.has(owner)) return []
   seen.add(owner)
@@ -96,7 +95,7 @@ function hasOtherKey(record: object, relation: RelationMetadata): boolean {
   })
 }
 
-/** The key of a related record; null if there is none. */
+/** The key of a related record; null if the relation contains none. */
 function keyOf(value: unknown, column: ColumnMetadata | undefined): unknown {
   const [related] = recordsOf(value)
   return related ? column?.getEntityValue(related) : null

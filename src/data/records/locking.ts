@@ -13,7 +13,7 @@ export interface FindRecordOptions {
   lock?: boolean
 }
 
-/** The clause of a SELECT that locks its rows. */
+/** The clause of a SELECT that locks its rows; empty if the transaction locks the database. */
 export function lockClause({ dataSource }: EntityManager): string {
   return engineOf(dataSource).rowLock ? ' FOR UPDATE' : ''
 }
@@ -27,7 +27,7 @@ export function lockOption(
   return lock ? { lock } : {}
 }
 
-/** Locks the row of a record, and returns its version, if its model has one; undefined if there is no such row. */
+/** Locks the row of a record. Returns its version (its id if the model has no versions); undefined if the row is missing. */
 export async function lockRow(
   tx: EntityManager,
   metadata: EntityMetadata,
@@ -58,10 +58,11 @@ export async function lockVersion(tx: EntityManager, metadata: EntityMetadata, r
 /**
  * Writes the row of a locked record once before it is saved. TypeORM's `save` reads the row again and writes the differences,
  * but MariaDB returns the row as it was before the lock if the transaction had read anything earlier. A transaction always sees
- * rows that it has written itself. The version stays the same here, because `save` raises it.
+ * rows that it has written itself. The version is set to itself, because TypeORM would raise it here and again in `save`.
  */
 export async function updateLocked(tx: EntityManager, record: Model): Promise<void> {
   if (!isLocked(record) || !engineOf(tx.dataSource).readsSnapshots) return
+  // Later than the stored time, even if the clock was set back.
   const updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
   const { versionColumn } = tx.dataSource.getMetadata(record.constructor)
   const version = versionColumn && {

@@ -1,6 +1,6 @@
 /** The state of a record that is not in its properties. */
 interface RecordState {
-  /** The value of each property when it was loaded or saved, and the elements of a list, because lists can be changed. */
+  /** The value of each property when it was loaded or saved, and the elements of a list, which can change in place. */
   readonly loaded: Map<string, { value: unknown; elements: readonly unknown[] }>
   /** Whether the record was read with a lock. */
   isLocked: boolean
@@ -29,7 +29,7 @@ export function storeConditions(record: object, conditions: object): void {
   stateOf(record).conditions = conditions
 }
 
-/** The conditions by which a record was found whose model has a version; undefined if it was found by its id. */
+/** The conditions by which a record of a model with versions was found; undefined if they contained its id. */
 export function conditionsOf(record: object): object | undefined {
   return states.get(record)?.conditions
 }

@@ -74,7 +74,7 @@ function pickAttributes(record: object, attributes: readonly string[]): object {
 /** Returns the loaded records that belong to a record. */
 type FindRelated = (record: Model) => object[]
 
-/** Loads the records to which a key of records refers. */
+/** Loads the related records to which a key of the records refers. */
 async function loadByKey(
   work: RecordWork,
   { inverseEntityMetadata: metadata }: RelationMetadata,
@@ -90,7 +90,7 @@ async function loadByKey(
   return (record) => [byKey.get(valueOf(record, key)) ?? []].flat()
 }
 
-/** Loads the records that a table links to records. */
+/** Loads the related records by the table that links them to the records: the related table, or a join table. */
 async function loadByLink(
   work: RecordWork,
   relation: RelationMetadata,
@@ -104,11 +104,12 @@ async function loadByLink(
   const query = buildLinkQuery(work, relation.inverseEntityMetadata, link, keys, limit)
   const { entities, raw } = await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()
   const byKey = new Map(entities.map((record) => [String(valueOf(record, relatedKey)), record]))
+  // Joined eager relations repeat a link in several rows.
   const byOwner = new Map<string, Set<object>>()
   for (const { link_owner, link_related } of raw) {
     const record = byKey.get(String(link_related))
-    const list = byOwner.get(String(link_owner)) ?? new Set()
-    if (record) byOwner.set(String(link_owner), list.add(record))
+    const related = byOwner.get(String(link_owner)) ?? new Set()
+    if (record) byOwner.set(String(link_owner), related.add(record))
   }
   return (record) => [...(byOwner.get(String(valueOf(record, ownerKey))) ?? [])]
 }
@@ -148,7 +149,7 @@ function buildLinkQuery(
   return query
 }
 
-/** Selects the links in the scope, and numbers them for each owner, the newest related record first. */
+/** Selects the links in the scope, and numbers them for each owner, the newest related record first: ids sort by time. */
 function selectRankedLinks(
   links: SelectQueryBuilder<ObjectLiteral>,
   tx: EntityManager,
@@ -165,12 +166,14 @@ function selectRankedLinks(
     .addSelect(`ROW_NUMBER() OVER (PARTITION BY ${owner} ORDER BY ${key} DESC)`, rankColumn)
     .from(table, 'linked')
     .where(`${owner} IN (:...keys)`, { keys })
+  // The outer query has the parameters of the scope.
   if (scopeSql !== undefined) links.andWhere(`${key} IN ${scopeSql}`)
+  // Without soft-deleted records, which `limit` must not count. A join table does not show them.
   if (deleteDateColumn && tablePath === table) links.andWhere(`${column('linked', deleteDateColumn)} IS NULL`)
   return links
 }
 
-/** The column with the number of a link. */
+/** The column with the number of a link among those of its owner. */
 const rankColumn = 'kit_rank'
 
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {

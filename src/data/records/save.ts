@@ -25,6 +25,7 @@ import { translate, violationsOf } from '../validation/violations.js'
  *
  * @param unread the errors of fields that could not be read
  * @returns the errors, including those that the database reports, or undefined if the record was saved
+ * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
  */
 export async function saveRecord(
   work: RecordWork,
@@ -96,6 +97,7 @@ async function tryWrite(
     })
     return undefined
   } catch (error) {
+    // The record must not look saved (see `isSaved`).
     Object.assign(record, { id, created_at, updated_at })
     rejectConflict(work, record, error)
     return translate(await violationsOf(tx, record, error, work.pathKeys), record, work.translate)
@@ -106,6 +108,7 @@ async function tryWrite(
  * Deletes a record. The object keeps its id, so that the response can show it.
  *
  * @throws ValidationErrors (409) when other records refer to it
+ * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
  */
 export async function destroyRecord(work: RecordWork, record: Model): Promise<void> {
   const { tx } = work

@@ -21,7 +21,7 @@ export function addScopes<T>(
   relations?: unknown,
 ): FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined {
   rejectUnscopedRelations(work, metadata, relations)
-  // The scope has conditions on the same model.
+  // The related scopes limit the conditions on relations in `where`, not those that the scope of the model itself has.
   const related = where && addRelatedScopes(work, metadata, where)
   return addScope(metadata, related, work.scopeFor(metadata.target)) as
     | FindOptionsWhere<T>
@@ -36,9 +36,9 @@ export function addScope(
   scope: Conditions | undefined,
 ): Conditions | undefined {
   if (!scope) return where as Conditions | undefined
-  const read = where && readAlternatives(metadata, where)
-  if (where && !read) return noRecords
-  return combineAlternatives(read ?? {}, scope)
+  const readable = where && readAlternatives(metadata, where)
+  if (where && !readable) return noRecords
+  return combineAlternatives(readable ?? {}, scope)
 }
 
 /** Adds the scopes of related models to conditions on relations, which the related records must meet, too. */
@@ -47,7 +47,7 @@ export function addRelatedScopes(work: RecordWork, metadata: EntityMetadata, whe
   const result: Record<string, unknown> = { ...where }
   for (const { propertyName, inverseEntityMetadata: related } of metadata.relations) {
     const value = result[propertyName]
-    // Empty conditions find nothing.
+    // Empty conditions find nothing. With a scope added, they would not be empty.
     if (!isNested(value) || Object.keys(value).length === 0) continue
     const scope = work.scopeFor(related.target)
     const conditions = addRelatedScopes(work, related, toConditions(value))
@@ -56,12 +56,13 @@ export function addRelatedScopes(work: RecordWork, metadata: EntityMetadata, whe
   return result
 }
 
-/** Combines each alternative of the conditions with each of the scope. An empty list has no conditions, as in TypeORM. */
+/** Combines each alternative of the conditions with each of the scope. An empty list finds every record, as in TypeORM. */
 function combineAlternatives(where: object, scope: object): Conditions {
   const pairs = toAlternatives(where).flatMap((left) =>
     toAlternatives(scope).map((right) => combine(left, right)),
   )
-  return pairs.length === 1 ? (pairs[0] ?? noRecords) : pairs
+  const [pair, ...others] = pairs
+  return pair && others.length === 0 ? pair : pairs
 }
 
 function toAlternatives(conditions: object): readonly object[] {
@@ -106,7 +107,7 @@ function rejectUnscopedRelations(work: RecordWork, metadata: EntityMetadata, rel
   }
 }
 
-/** Returns the attributes of a record that refer to records outside of the scope of their model. */
+/** Returns those of the `bound` attributes of a record that refer to records outside of the scope of their model. */
 export async function referencesOutOfScope(
   work: RecordWork,
   record: Model,
@@ -125,7 +126,7 @@ export async function referencesOutOfScope(
   return names
 }
 
-/** The attributes of a record with ids of related records. */
+/** The attributes of a record that contain the ids of related records, with these ids. */
 function referencesOf(metadata: EntityMetadata, record: Model) {
   const keys = metadata.relations.flatMap(({ joinColumns, isManyToMany, inverseEntityMetadata: target }) => {
     const [key] = isManyToMany ? [] : joinColumns

@@ -9,7 +9,7 @@ import { translate } from '../validation/violations.js'
 import { findRecord } from './find.js'
 import type { RecordWork } from './work.js'
 
-/** The number of characters of a current value that are shown. */
+/** The number of characters of a current value that an error message shows. */
 const maxLength = 200
 
 /**
@@ -19,6 +19,7 @@ const maxLength = 200
  *
  * @param bound the names of the attributes that the request has set
  * @param unreadable the fields that could not be converted, which differ from any value
+ * @throws RecordNotFound (404) if the record has been deleted
  */
 export async function createStaleErrors(
   work: RecordWork,
@@ -49,12 +50,12 @@ export async function createStaleErrors(
   return errors
 }
 
-/** Returns a text that is equal for equal values, and for lists with the same ids in any order. */
+/** Returns a string that is the same for equal values, and for lists with the same ids in any order. */
 function textOf(value: unknown): string {
   return JSON.stringify(Array.isArray(value) ? value.toSorted() : (value ?? null))
 }
 
-/** Formats a value for people: a date for their language, a translated word, or text that is not too long. */
+/** Formats a value for the message: a `Date`, which its translation formats, a translated word, or text of limited length. */
 function formatValue(value: unknown, { name, kind }: Attribute, model: Function, t: Translate): unknown {
   if (value === null || value === '') return t('kit.none', {})
   if (typeof value === 'boolean') return t(value ? 'kit.yes' : 'kit.no', {})

@@ -14,7 +14,7 @@ import { hasOnlyColumns, hasPlainWrites, isPlain } from './plain-model.js'
 /** A row of a TypeORM query, with its columns by their aliases. */
 export type Row = Record<string, unknown>
 
-/** Returns the fast path of a model; undefined if the model isn't plain (see `isPlain`), or if a subscriber listens to its records. */
+/** Returns the fast path of a model; undefined if the model isn't plain (see `isPlain`), or a subscriber has `afterLoad`. */
 export function fastPath(tx: EntityManager, metadata: EntityMetadata): FastPath | undefined {
   return hasListener(tx, ['afterLoad']) ? undefined : pathOf(metadata)
 }
@@ -111,7 +111,7 @@ export class FastPath {
   /**
    * Inserts a record, or updates those of its columns that differ from the database.
    *
-   * @throws VersionConflict when the row has another version than the record
+   * @throws VersionConflict when the model has versions, and the row is missing or has another version than the record
    */
   async save(tx: EntityManager, record: Model, isNew: boolean): Promise<boolean> {
     if (!this.canWriteRecord(tx, record, SAVING)) return false
@@ -150,7 +150,7 @@ export class FastPath {
     this.setVersion(record, 1)
   }
 
-  /** Returns false if the database does not have the record. */
+  /** Returns false if the row is missing, or has no version although its model has versions. Throws as `save` does. */
   private async update(tx: EntityManager, record: Model): Promise<boolean> {
     const current = await this.find(tx, { id: record.id })
     if (this.version && hasOtherVersion(record, current)) throw new VersionConflict()
@@ -176,11 +176,12 @@ export class FastPath {
   }
 
   /** Writes the condition on the row of a record: on its id, and on its version if the model has versions. */
-  private whereRow(index: number): string {
-    const condition = `${this.id} = ${this.placeholder(index)}`
-    return this.version ? `${condition} AND ${this.version} = ${this.placeholder(index + 1)}` : condition
+  private whereRow(firstIndex: number): string {
+    const condition = `${this.id} = ${this.placeholder(firstIndex)}`
+    return this.version ? `${condition} AND ${this.version} = ${this.placeholder(firstIndex + 1)}` : condition
   }
 
+  /** Sets the version of a written record, if its model has versions. */
   private setVersion(record: object, version: number): void {
     const { versionColumn } = this.metadata
     if (versionColumn) Reflect.set(record, versionColumn.propertyName, version)
@@ -212,12 +213,13 @@ export class FastPath {
     return this.metadata.dataSource.driver.preparePersistentValue(value, column)
   }
 
+  /** Returns the placeholder of a parameter, whose index starts at 0. */
   private placeholder(index: number): string {
     return this.metadata.dataSource.driver.createParameter('', index)
   }
 }
 
-/** Whether each column of a condition is compared with a single text or number. */
+/** Whether each column of a condition is compared with a single string or number. */
 function isSimple(where: object): boolean {
   if (Array.isArray(where)) return false
   for (const value of Object.values(where))
@@ -270,7 +272,7 @@ async function writeRow(tx: EntityManager, sql: string, values: unknown[], versi
   if (!(result instanceof QueryResult && result.affected === 1)) throw new VersionConflict()
 }
 
-/** Runs a query that only reads records, and locks nothing. A request may run such a query before its transaction begins. */
+/** Runs a query that only reads records, and locks nothing. Such a query does not need to begin the request's transaction. */
 export function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
 }
@@ -286,7 +288,7 @@ function write(tx: EntityManager, sql: string, values: unknown[]): Promise<unkno
   return engineOf(tx.dataSource).failureAborts ? inSavepoint(tx, execute) : execute(tx)
 }
 
-/** The protected methods of `Model` that set ids and timestamps. A model may override them with asynchronous methods. */
+/** The protected methods of `Model` that set ids and timestamps. Only a model that overrides them may return a promise. */
 function protectedMethodsOf(record: Model) {
   return record as unknown as { setGeneratedColumns(): unknown; stampUpdate(): unknown }
 }

@@ -6,8 +6,8 @@ import { engineOf } from '../../engines/engines.js'
 import { Model } from '../../model.js'
 
 /**
- * Whether the records of a model consist of columns only: no eager or lazy relations, embedded columns, inheritance or
- * listeners.
+ * Whether the records of a model consist of columns only: no eager or lazy relations, embedded or computed columns,
+ * inheritance, trees or `@AfterLoad`. TypeORM must not add a `typename` to records, or cache its queries.
  */
 export function isPlain(metadata: EntityMetadata): boolean {
   const { options, queryResultCache } = metadata.dataSource
@@ -63,7 +63,7 @@ function isPlainColumn(column: ColumnMetadata): boolean {
     !column.isUpdate ||
     column.asExpression !== undefined ||
     column.transformer !== undefined
-  // The fast path only sets the timestamps of Model. The database sets other defaults.
+  // TypeORM reads values back that the database sets: defaults and further timestamps. The fast path sets those of Model.
   const isSetElsewhere = column.default !== undefined || column.isCreateDate || column.isUpdateDate
   const kind = kindOf(column.type)
   if (column.isVersion) return !isSpecial && kind === 'int'
