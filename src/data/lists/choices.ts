@@ -7,7 +7,7 @@ import type { RecordWork } from '../records/work.js'
 
 /** The records that a form offers. */
 export interface Choices<T extends { id: string } = { id: string }> {
-  /** All records, or only the selected ones if there are too many. */
+  /** All records, or only the selected ones if there are more than 1,000. */
   records: T[]
   /** Whether these are all records. */
   isComplete: boolean
@@ -35,6 +35,7 @@ export async function findChoices<T extends Model>(
     const order = { id: 'DESC' } as FindOptionsOrder<T>
     return work.tx.find(model, { ...(where && { where }), order, take })
   }
+  // One more record than the limit shows that there are too many.
   const records = await find(undefined, maxRecords + 1)
   if (records.length <= maxRecords) return { records, isComplete: true, collection }
   const ids = selected.filter(isId)

@@ -8,7 +8,7 @@ import { declarationName, type ListRoute } from './request.js'
 
 /** A list that clients can query. */
 interface DeclaredList {
-  /** `PostsResource.list` */
+  /** For example `PostsResource.list`. */
   name: string
   /** The foreign keys of the parents, which have one value in the list. */
   parentKeys: readonly string[]
@@ -29,7 +29,7 @@ export function declaredLists(dataSource: DataSource, routes: readonly ListRoute
   })
 }
 
-/** Logs one line for each list that lacks an index. */
+/** Logs the first problem of each list. */
 export async function logListWarnings(
   dataSource: DataSource,
   lists: readonly DeclaredList[],
@@ -43,7 +43,7 @@ export async function logListWarnings(
 
 /**
  * Finds the lists that lack an index for a column that they sort by, or filter by `eq` or `prefix`, and cursor pages whose
- * columns are too precise. Each problem is a sentence.
+ * datetimes do not have milliseconds. Each problem is a sentence.
  */
 export async function findListWarnings(
   dataSource: DataSource,
@@ -78,6 +78,7 @@ interface NeededIndex {
 
 function findNeededIndexes(runner: QueryRunner, { definition }: DeclaredList): NeededIndex[] {
   const { enumOrder } = engineOf(runner.dataSource)
+  // `enumOrder` sorts by an expression, which no index of the column contains.
   const isSortedByIndex = ({ kind }: ListColumn) => kind !== 'enum' || enumOrder === undefined
   const toNeed = ({ metadata }: ListColumn, use: NeededIndex['use']) => ({
     column: metadata.databaseName,
@@ -114,7 +115,7 @@ function describeNeed(table: string, { column, use }: NeededIndex): string {
   return `It ${verb} ${table}.${column}, which has no index for that. Add one in a migration: await ${statement}.`
 }
 
-/** Describes columns with more digits than the milliseconds of cursors: rows between two pages would be lost. */
+/** Describes datetimes without the three digits of cursors. With more digits, rows between two pages would be lost. */
 async function findImprecise(runner: QueryRunner, { definition }: DeclaredList): Promise<string[]> {
   const { datetimeDigits } = engineOf(runner.dataSource)
   if (!definition.hasCursors || !datetimeDigits) return []

@@ -39,9 +39,10 @@ export class Pagination {
   }
 }
 
-/** The position of a page of a list with `pages: 'cursor'`. Its records are not counted. */
+/** The position of a page of a list with `pages: 'cursor'`. Its pages have no numbers, and its records are not counted. */
 export class CursorPagination extends Pagination {
   /**
+   * @param length the number of records on this page
    * @param cursors the positions after which the next page begins, and before which the previous page ends
    */
   constructor(
@@ -96,7 +97,7 @@ export interface Page<T> extends RecordPage<T> {
   query: ListQuery
 }
 
-/** The query parameters of a request, as they are. */
+/** The query parameters of a request, as the client has sent them. */
 export interface PageQuery {
   page?: string | string[] | undefined
   per_page?: string | string[] | undefined

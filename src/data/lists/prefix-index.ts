@@ -10,7 +10,7 @@ import { engineOf } from '../engines/engines.js'
 export async function prefixIndex(runner: QueryRunner, table: string, column: string): Promise<void> {
   const statement = await engineOf(runner.dataSource).prefixIndex(
     runner,
-    // PostgreSQL has the shortest limit of names.
+    // PostgreSQL has the shortest limit of names: 63 bytes.
     `${table}_${column}_prefix`.slice(-63),
     table,
     column,

@@ -47,6 +47,7 @@ export interface ListRequest {
  *
  * @throws ValidationErrors (400) when a client that does not prefer HTML sends a query that the list does not allow
  * @throws DeclarationError when the list has a declaration for another model, or one that does not fit the model
+ * @throws UnscopedRelation when the list joins a relation whose model has a scope
  */
 export async function paginateRequest<T extends Model>(
   work: RecordWork,
@@ -56,10 +57,11 @@ export async function paginateRequest<T extends Model>(
 ): Promise<Page<T>> {
   const metadata = work.tx.dataSource.getMetadata(model)
   const where = addScopes<T>(work, metadata, options.where, options.relations)
-  const list = request.route?.handlerName ?? 'A handler'
-  const { queryable, name } = findDeclaration(list, metadata, options.queryable, request.route)
+  const handler = request.route?.handlerName ?? 'A handler'
+  const { queryable, name } = findDeclaration(handler, metadata, options.queryable, request.route)
   const definition = definitionOf(metadata, queryable, name)
   const isDeclared = queryable !== emptyQueryable
+  // Without @Queryable, the order ends with the newest record first, whatever the direction of its last key.
   const order =
     isDeclared || !options.order
       ? options.order
@@ -69,8 +71,9 @@ export async function paginateRequest<T extends Model>(
   const parse = (ignoresUnknown: boolean): ParsedQuery =>
     new QueryParser(definition, {
       ignoresUnknown,
-      list: definition.hasCursors ? `${list} ${JSON.stringify(request.params)}` : '',
-      order: order && isByColumns ? sortKeysOf(definition, order, list) : undefined,
+      // The cursors of a nested list are only valid below the same parent.
+      list: definition.hasCursors ? `${handler} ${JSON.stringify(request.params)}` : '',
+      order: order && isByColumns ? sortKeysOf(definition, order, handler) : undefined,
       translate: work.translate,
     }).parse(isDeclared ? request.querystring : '')
   const isHtml = isDeclared && request.prefersHtml(() => parse(false).errors.result)
@@ -104,16 +107,16 @@ const emptyQueryable: Queryable = {}
 
 /** Finds the declaration of a list, and returns it with its name in messages. */
 function findDeclaration(
-  list: string,
+  handler: string,
   { target, targetName }: EntityMetadata,
   option: Queryable | undefined,
   route: ListRoute | undefined,
 ) {
-  if (option) return { queryable: option, name: `The option queryable of ${list}` }
+  if (option) return { queryable: option, name: `The option queryable of ${handler}` }
   const { queryable = emptyQueryable, model } = route?.resource ?? {}
-  if (queryable === emptyQueryable || target === model) return { queryable, name: declarationName(list) }
+  if (queryable === emptyQueryable || target === model) return { queryable, name: declarationName(handler) }
   throw new DeclarationError(
-    `${list} paginates ${targetName}, but its @Queryable is for ${model?.name}. Pass the option queryable for ${targetName} to ctx.paginate.`,
+    `${handler} paginates ${targetName}, but its @Queryable is for ${model?.name}. Pass the option queryable for ${targetName} to ctx.paginate.`,
   )
 }
 
@@ -132,6 +135,7 @@ async function readPage(
     const pagination = new Pagination(page, size, await selection.count())
     return { records: page > pagination.pages ? [] : await selection.read(size, offset), pagination }
   }
+  // No engine accepts the offset of a page that is too far away.
   const records = Number.isSafeInteger(offset) ? await selection.read(size + 1, offset) : []
   const pagination = new Pagination(page, size, offset + records.length, false)
   return { records: records.slice(0, size), pagination }
@@ -148,6 +152,7 @@ async function readFromCursor(
   const records = rows.slice(0, size)
   if (cursor?.isBefore) records.reverse()
   const [first, last] = [records[0], records.at(-1)]
+  // In the other direction, the list goes on with the record of the cursor.
   const hasNext = cursor?.isBefore || hasMore
   const hasPrevious = cursor?.isBefore ? hasMore : cursor !== undefined
   const next = last && hasNext ? encodeCursor(fingerprint, order, last) : undefined

@@ -23,12 +23,12 @@ export interface SelectOptions {
   order: object | undefined
 }
 
-/** The place of a value in the parameters of a query. */
-class Place {
-  constructor(readonly position: number) {}
+/** A marker in the parameters of a query, which is replaced by the value with its index. */
+class Marker {
+  constructor(readonly index: number) {}
 }
 
-/** A query with its parameters: places of values, and values that TypeORM has added. */
+/** A query with its parameters: markers, and values that TypeORM has added. */
 interface Statement {
   sql: string
   parameters: readonly unknown[]
@@ -48,7 +48,7 @@ export class ListSelection {
   private readonly path: FastPath | undefined
   private readonly writer: ConditionWriter
   private readonly conditions: SqlCondition[]
-  /** Conditions of TypeORM, each of which must be met. */
+  /** The conditions that TypeORM must write. A record must meet all of them. */
   private readonly wheres: object[]
 
   constructor(
@@ -61,9 +61,9 @@ export class ListSelection {
     this.metadata = definition.metadata
     this.path = options.relations ? undefined : fastPath(this.tx, this.metadata)
     this.writer = new ConditionWriter(engineOf(this.tx.dataSource), this.metadata.name)
-    const where = options.where ? readColumnConditions(this.metadata, options.where) : []
-    this.conditions = (where ?? []).map(([column, value]) => this.writer.compare(column, 'eq', [value]))
-    this.wheres = where || !options.where ? [] : [options.where]
+    const comparisons = options.where ? readColumnConditions(this.metadata, options.where) : []
+    this.conditions = (comparisons ?? []).map(([column, value]) => this.writer.compare(column, 'eq', [value]))
+    this.wheres = comparisons || !options.where ? [] : [options.where]
     for (const { filter, operator, values } of query.conditions) {
       if (filter.column) this.conditions.push(this.writer.compare(filter.column, operator, values))
       else {
@@ -101,15 +101,18 @@ export class ListSelection {
   ): Promise<Row[]> {
     const inputs = conditions.flatMap(({ values }) => values)
     const { sql: unlimited, parameters } = this.statementFor(output, conditions, order)
-    const values = parameters.map((item) => (item instanceof Place ? inputs[item.position] : item))
+    const values = parameters.map((item) => (item instanceof Marker ? inputs[item.index] : item))
     // SQLite would plan a statement again for each limit that is a parameter.
     let sql = limit === undefined ? unlimited : `${unlimited} LIMIT ${Number(limit)}`
-    if (offset > 0) sql += ` OFFSET ${this.tx.dataSource.driver.createParameter('', values.push(offset) - 1)}`
+    if (offset > 0) {
+      sql += ` OFFSET ${this.tx.dataSource.driver.createParameter('', values.length)}`
+      values.push(offset)
+    }
     // A query of columns alone may run before the transaction of the request begins. Others may call functions that write.
     return this.path && this.wheres.length === 0 ? read(this.tx, sql, values) : run(this.tx, sql, values)
   }
 
-  /** Lets TypeORM read the records of a model that isn't plain. */
+  /** Lets TypeORM read the records of a model that isn't plain. Returns them in the order of the ids. */
   private async find(ids: unknown[]): Promise<object[]> {
     if (ids.length === 0) return []
     const { id } = this.definition
@@ -129,17 +132,17 @@ export class ListSelection {
     return statement
   }
 
-  /** Lets TypeORM build a query with places instead of values. */
+  /** Lets TypeORM build a query with markers instead of values. */
   private build(output: Output, conditions: readonly SqlCondition[], order: readonly SortKey[]): Statement {
     const { name, target } = this.metadata
     const builder: SelectQueryBuilder<ObjectLiteral> = this.tx.createQueryBuilder(target, name)
     if (output === 'ids') builder.select(`${name}.${this.definition.id.name}`, 'id')
     let next = 0
     for (const { values, sql } of conditions) {
-      const places = values.map(() => new Place(next++))
-      const names = places.map(({ position }) => `list_${position}`)
+      const markers = values.map(() => new Marker(next++))
+      const names = markers.map(({ index }) => `list_${index}`)
       builder.andWhere(`(${sql(names.map((parameter) => `:${parameter}`))})`)
-      places.forEach((place, index) => builder.setParameter(`${names[index]}`, place))
+      for (const marker of markers) builder.setParameter(`list_${marker.index}`, marker)
     }
     for (const where of this.wheres) addConditions(builder, this.metadata, where, this.definition.id.name)
     if (output === 'count') builder.select('COUNT(*)', COUNT_ALIAS).setOption('disable-global-order')
@@ -161,7 +164,7 @@ export class ListSelection {
   }
 }
 
-/** Conditions that no record meets. */
+/** Stands for conditions that no record meets. It is recognized by identity: TypeORM finds every record by an empty list. */
 const noRecords: object[] = []
 
 /** Reads conditions that compare columns with values; undefined if there are others, which TypeORM must write. */
@@ -170,6 +173,7 @@ function readColumnConditions(metadata: EntityMetadata, where: object): [ListCol
   const conditions: [ListColumn, unknown][] = []
   for (const [name, value] of Object.entries(where)) {
     const column = metadata.findColumnWithPropertyPathStrict(name)
+    // The name of a relation also finds its key column, but its value can be a record.
     const isValue = ['string', 'number', 'boolean'].includes(typeof value) || value instanceof Date
     const kind = column && kindOf(column.type)
     if (!kind || column.relationMetadata?.propertyName === name || column.transformer || !isValue)

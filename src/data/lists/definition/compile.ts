@@ -67,12 +67,12 @@ function compile(model: ListModel, queryable: Queryable): ListDefinition {
   return definition
 }
 
-const options: readonly string[] = ['filter', 'sort', 'search', 'include', 'params', 'pages']
+const optionNames: readonly string[] = ['filter', 'sort', 'search', 'include', 'params', 'pages']
 
 function rejectUnknownOptions(model: ListModel, queryable: Queryable): void {
-  const unknown = Object.keys(queryable).find((name) => !options.includes(name))
+  const unknown = Object.keys(queryable).find((name) => !optionNames.includes(name))
   if (unknown !== undefined) {
-    const advice = suggest(unknown, options) || ` Known: ${options.join(', ')}.`
+    const advice = suggest(unknown, optionNames) || ` Known: ${optionNames.join(', ')}.`
     model.fail(`has the unknown option "${unknown}".${advice}`)
   }
   const { pages } = queryable
@@ -105,25 +105,27 @@ function compileFilter(model: ListModel, name: string, filter: unknown): Filter 
   return compileColumn(model, name, name, filter)
 }
 
-function compileColumn(model: ListModel, name: string, columnName: string, list: unknown): Filter {
+function compileColumn(model: ListModel, name: string, columnName: string, declared: unknown): Filter {
   const column = model.findColumn(columnName, 'filters by')
   const allowed = OPERATORS[column.kind]
   const advice =
     allowed.length > 0 ? `Use some of ${allowed.join(', ')}.` : 'Remove it, or declare it by filter().'
-  if (!Array.isArray(list) || list.length === 0)
+  if (!Array.isArray(declared) || declared.length === 0)
     return model.fail(`does not list operators of the filter "${name}". ${advice}`)
-  const operators = list as readonly Operator[]
+  const operators = declared as readonly Operator[]
   const wrongOperator = operators.find((operator) => !allowed.includes(operator))
   if (wrongOperator !== undefined)
     model.fail(
       `has the operator "${String(wrongOperator)}" of "${name}", which has the kind ${column.kind}. ${advice}`,
     )
+  // A parameter without an operator has a list of values if `in` is allowed.
   const defaultOperator = (['in', 'eq'] as const).find((operator) => operators.includes(operator))
   const { kind, values, read } = column
   return { name, attribute: column.name, kind, values, read, operators, defaultOperator, column }
 }
 
 function compileCustom(model: ListModel, name: string, { kind, words, toConditions }: CustomFilter): Filter {
+  // Code without types can pass other kinds than `FilterKind`.
   if (OPERATORS[kind] === undefined || kind === 'json' || (kind === 'enum' && !words?.length)) {
     model.fail(
       `has the filter "${name}" of the unknown kind "${kind}". Use a kind like 'int', or a list of words.`,

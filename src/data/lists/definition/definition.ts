@@ -6,9 +6,11 @@ import type { FilterConditions, Operator } from '../declaration.js'
 
 /** A column that clients may use. */
 export interface ListColumn {
+  /** The path of the property: `title`, or `address.city` of an embedded class. */
   name: string
   metadata: ColumnMetadata
   kind: AttributeKind
+  /** The values of an enum. */
   values?: readonly string[] | undefined
   /** Converts a value of a request to the kind of the column. */
   read: Reader
@@ -16,6 +18,7 @@ export interface ListColumn {
 
 /** A filter by a column, or a custom filter of the application. */
 export interface Filter extends Pick<ListColumn, 'kind' | 'values' | 'read'> {
+  /** The name of the parameter, without an operator. */
   name: string
   /** The attribute in messages. */
   attribute: string
@@ -28,6 +31,7 @@ export interface Filter extends Pick<ListColumn, 'kind' | 'values' | 'read'> {
   toConditions?(value: unknown): FilterConditions<object>
 }
 
+/** A column of an order. */
 export interface SortKey {
   column: ListColumn
   isDescending: boolean
@@ -53,6 +57,7 @@ export interface ListDefinition {
   includes: ReadonlyMap<string, Include>
   /** The parameters that the handler reads. */
   params: readonly string[]
+  /** Whether the pages begin after a record instead of having numbers. */
   hasCursors: boolean
   /** The id, which is the last key of every order. */
   id: ListColumn

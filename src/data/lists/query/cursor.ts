@@ -9,11 +9,12 @@ export interface Cursor {
   isBefore: boolean
 }
 
-/** Returns a short text that identifies a list with its sort, filters and search. */
+/** Returns a short string that identifies a list with its sort, filters and search. */
 export function listFingerprint(parts: readonly unknown[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, 12)
 }
 
+/** Writes the position of a record as the value of a query parameter. */
 export function encodeCursor(fingerprint: string, order: readonly SortKey[], record: object): string {
   const values = order.map(({ column }) => column.metadata.getEntityValue(record) as unknown)
   return Buffer.from(JSON.stringify([fingerprint, ...values])).toString('base64url')

@@ -22,7 +22,7 @@ export interface QueryField {
 /** The parameters that select a page, which links leave out. */
 const pageParameters = new Set(['page', 'after', 'before'])
 
-/** The parameters that a form does not show. Links leave them out if they have errors. */
+/** The parameters that a form does not show. Links leave out wrong ones, because visitors could not correct them. */
 const hiddenParameters = new Set(['sort', 'include'])
 
 /** The filters, search and order of a request, with their errors, for handlers and templates. */
@@ -68,12 +68,12 @@ export class ListQuery {
     return condition?.operator === 'in' ? condition.values : condition?.values[0]
   }
 
-  /** The text of a parameter as it was sent, or an empty text. */
+  /** The last value of a parameter as it was sent, or an empty string. */
   text(parameter: string): string {
     return this.texts(parameter).at(-1) ?? ''
   }
 
-  /** All texts of a parameter. */
+  /** All values of a parameter as they were sent. */
   texts(parameter: string): readonly string[] {
     return this.parsed.sent.get(parameter) ?? []
   }

@@ -18,7 +18,7 @@ const LIMITS = {
   words: 8,
 } as const
 
-/** Whether a text has too many characters. */
+/** Whether a value has too many characters. Counts them only if its `length`, which is never smaller, exceeds the limit. */
 function isTooLong(text: string): boolean {
   return text.length > LIMITS.characters && Array.from(text).length > LIMITS.characters
 }
@@ -35,10 +35,10 @@ export function parameterOf({ name, defaultOperator }: Filter, operator: Operato
   return defaultOperator === operator ? name : `${name}.${operator}`
 }
 
-/** The attribute as which the value of the `null` operator is read. */
+/** Describes the value of the `null` operator, which is a boolean for any kind of column. */
 const nullAttribute: Attribute = { name: 'null', kind: 'bool', nullable: false }
 
-/** The query of a request, as the definition of its list reads it. */
+/** The query of a request, read by the definition of its list. */
 export interface ParsedQuery {
   conditions: Condition[]
   /** The words of `search`. */
@@ -55,9 +55,9 @@ export interface ParsedQuery {
 }
 
 export interface ParseOptions {
-  /** Whether unknown parameters are ignored, as HTML pages do. */
+  /** Whether unknown parameters are ignored, as for HTML pages. */
   ignoresUnknown: boolean
-  /** A name of the list, which its cursors contain. */
+  /** Identifies the list in the fingerprint, which its cursors contain. */
   list: string
   /** The order without the `sort` parameter, if it isn't that of the definition. */
   order?: readonly SortKey[] | undefined
@@ -112,6 +112,7 @@ export class QueryParser {
     if (operator) return this.readFilter(filter, operator, name, values)
     const rule = operators.length > 0 ? 'query.operator' : 'query.no_operator'
     errors.add(name, filter.name, rule, `${filter.name} cannot be filtered in this way.`, {
+      // The client can send any text, so its length is limited.
       operator: dot < 0 ? '' : name.slice(dot + 1, dot + 101),
       operators: operators.join(', '),
     })
@@ -209,7 +210,7 @@ export class QueryParser {
     return this.sent.get(name)?.at(-1)
   }
 
-  /** Reads the names that a parameter lists. A client may also repeat the parameter instead of joining the names. */
+  /** Reads the names that a parameter lists: joined by commas, or as repeated parameters. */
   private readNames(name: string): string[] {
     return this.sent.get(name)?.flatMap((value) => value.split(',').filter(Boolean)) ?? []
   }
@@ -230,7 +231,7 @@ export class QueryParser {
   }
 }
 
-/** Ends an order with the id, in the direction of its last key. */
+/** Ends an order with the id, in the direction of its last key. Keys after the id are left out, because it is unique. */
 function endWithId(order: readonly SortKey[], { id }: ListDefinition): SortKey[] {
   const end = order.findIndex(({ column }) => column.name === id.name)
   if (end >= 0) return order.slice(0, end + 1)

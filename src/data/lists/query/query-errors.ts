@@ -43,6 +43,7 @@ export class QueryErrors {
   /** Adds the error of a name that the list does not have. Its message suggests the most similar name. */
   addUnknown(parameter: string, unknown: string, rule: string, names: Iterable<string>): void {
     const name = cut(unknown)
+    // `add` checks this, too, but finding the most similar name takes time.
     if (this.isFull(cut(parameter))) return
     const near = nearest(name, names)
     const own = `"${name}" does not exist.`
