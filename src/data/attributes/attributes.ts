@@ -33,7 +33,7 @@ export const versionOf = memoizeByObject(
     columnsOf(model).find(({ mode }) => mode === 'version')?.propertyName,
 )
 
-/** The version of a record; undefined if its model has none, and for other values. */
+/** The version of a record; undefined if its model has none, or if the value is not a record. */
 export function versionIn(value: unknown): unknown {
   const model: unknown = typeof value === 'object' && value !== null ? value.constructor : undefined
   const property = typeof model === 'function' ? versionOf(model) : undefined
@@ -73,7 +73,7 @@ function isSettable({ target, propertyName, mode, options }: ColumnMetadataArgs)
   return mode === 'regular' && !options.primary && !isGenerated && isWritten && options.select !== false
 }
 
-/** The attribute of a column, or nothing if its type has no textual form. */
+/** The attribute of a column, in a list that is empty if the column's type has no textual form. */
 export function toAttribute({ propertyName, options }: ColumnMetadataArgs): Attribute[] {
   const kind = options.array ? undefined : kindOf(options.type)
   if (!kind) return []

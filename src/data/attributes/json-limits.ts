@@ -1,10 +1,10 @@
-/** Whether lists and objects are nested too deep for the functions that walk through them: JSON.stringify, transformers, the log. */
+/** Whether lists and objects are nested too deep for what walks through them: JSON.stringify, transformers, the log. */
 export function isTooDeep(value: unknown, levels = 100): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1))
 }
 
-/** Whether a value, or an object inside of it, has a `__proto__` key, which TypeORM would lose. */
+/** Whether a value, or an object inside of it, has a `__proto__` key, which TypeORM would lose. Check `isTooDeep` first. */
 export function hasPrototypeKey(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
   return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey)

@@ -48,6 +48,7 @@ interface Kind {
   details?: Partial<TableColumnOptions>
 }
 
+// Without the type of KINDS, so that `columnTypes` has the literal types of its columns.
 const table = {
   string: {
     types: [
@@ -128,7 +129,7 @@ export function kindOf(type: ColumnType | undefined): AttributeKind | undefined 
   return type === undefined ? undefined : kindsByType.get(type)
 }
 
-/** Whether a text is longer than its column allows. */
+/** Whether a string is longer than its column allows. Without a limit, `length` is empty. */
 export function isTooLong(text: string, { type, length }: ColumnMetadata): boolean {
   // Lengths are counted in code points; JavaScript's `length` counts some of them as two.
   return kindOf(type) === 'string' && length !== '' && [...text].length > Number(length)

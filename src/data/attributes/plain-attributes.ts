@@ -50,18 +50,21 @@ export function validatedProperties(model: Function): string[] {
 
 const rulesByProperty = memoizeByObject((model: Function) => {
   const properties = new Map<string, ValidationMetadata[]>()
+  // All rules: neither a schema nor groups select some of them.
   for (const rule of getMetadataStorage().getTargetValidationMetadatas(model, '', false, false)) {
     properties.set(rule.propertyName, [...(properties.get(rule.propertyName) ?? []), rule])
   }
   return properties
 })
 
-/** The attribute of a property with or without rules; undefined if nothing tells the kind of its values. */
+/** The attribute of a property with or without rules; undefined if neither its type nor its rules tell the kind of its values. */
 export function plainAttributeOf(model: Function, name: string): Attribute | undefined {
   const rules = rulesOf(model, name)
   const type = typeOf(model, name)
+  // `isArray`, or a rule such as `arrayMinSize`.
   const isList =
     type === Array || rules.some(({ each, name: rule }) => each || /^(isA|a)rray/.test(rule ?? ''))
+  // Rules with `each` are about the items of a list.
   const kinds = rules.filter(({ each }) => each === isList).map((rule) => KINDS_BY_RULE.get(rule.name))
   const kind = KINDS_BY_TYPE.get(type) ?? kinds.find(Boolean)
   if (!kind) return undefined

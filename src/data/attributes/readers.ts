@@ -19,7 +19,7 @@ export function readText(value: unknown): unknown {
   return typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : unreadable
 }
 
-/** Returns a reader of integers with a number of bits. */
+/** Returns a reader of signed integers with a number of bits. */
 export function integerReader(bits: bigint, convert: (value: bigint) => unknown): Reader {
   const limit = 2n ** (bits - 1n)
   return (value) => {
@@ -48,15 +48,17 @@ export function readDecimal(value: unknown, { precision, scale }: Details): unkn
   if (!match) return unreadable
   const [, sign = '', whole = '', digits = ''] = match
   const places = scale ?? (precision === undefined ? undefined : 0)
+  // A single zero before the point is not one of the column's digits.
   if (precision !== undefined && whole.replace(/^0$/, '').length > precision - (places ?? 0))
     return unreadable
   const fraction = places === undefined ? digits : padFraction(digits, places)
   if (fraction === undefined) return unreadable
+  // Databases have no negative zero.
   const isNegative = sign === '-' && /[1-9]/.test(whole + fraction)
   return `${isNegative ? '-' : ''}${whole}${fraction && `.${fraction}`}`
 }
 
-/** Pads a fraction to a number of digits. Returns undefined if it has more. */
+/** Pads a fraction to a number of digits. Returns undefined if more digits are not zero. */
 function padFraction(digits: string, places: number): string | undefined {
   const fraction = digits.slice(0, places).padEnd(places, '0')
   return /[1-9]/.test(digits.slice(places)) ? undefined : fraction
@@ -71,7 +73,7 @@ export function readBoolean(value: unknown): unknown {
   return booleans.get(typeof value === 'string' ? value.trim().toLowerCase() : value) ?? unreadable
 }
 
-/** Reads a time of day. Adds the seconds, as the databases return them. */
+/** Reads a time of day. Adds missing seconds, and removes zeros at the end of their fraction, as the databases return it. */
 export function readTime(value: unknown): unknown {
   const input = trimText(value)
   if (!/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(input)) return unreadable
@@ -79,6 +81,7 @@ export function readTime(value: unknown): unknown {
   return input.includes('.') ? input.replace(/\.?0+$/, '') : input
 }
 
+/** Reads a date with an optional time; without an offset, in the time zone. */
 export function readDateTime(value: unknown, _attribute: Details, timeZone: string): unknown {
   if (value instanceof Date) return isInRange(value) ? value : unreadable
   const match =
@@ -116,7 +119,7 @@ export function readDate(value: unknown): unknown {
   return isDate(trimText(value)) ? trimText(value) : unreadable
 }
 
-/** Whether text is a date of the calendar, such as `2026-02-28`. */
+/** Whether text is a date of the calendar from the year 1, such as `2026-02-28`. */
 function isDate(value: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(value) || value < '0001') return false
   const date = new Date(`${value}T00:00:00Z`)

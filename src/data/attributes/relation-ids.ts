@@ -2,9 +2,9 @@ import type { Model } from '../model.js'
 
 /** A property with the ids of the records of a to-many relation. */
 export interface RelationIdsProperty {
-  /** `label_ids` */
+  /** For example `label_ids`. */
   name: string
-  /** `labels` */
+  /** For example `labels`. */
   relation: string
 }
 

@@ -9,7 +9,7 @@ interface RuleOptions {
   toPlainOnly?: boolean
 }
 
-/** The part of class-transformer's storage that shows whether a class has rules. */
+/** The part of class-transformer's storage that shows which rules a class has. */
 interface Storage {
   getExposedMetadatas(target: unknown): { options?: RuleOptions }[]
   getExcludedMetadatas(target: unknown): { options?: RuleOptions }[]
@@ -47,7 +47,7 @@ const hasRules = {
   toPlain: memoizeByObject((target: Function) => searchRules(target, 'toClassOnly')),
 }
 
-/** Whether a class has rules that do not only apply in the other direction. */
+/** Whether a class has rules besides those that have the `otherOnly` option, and only apply in the other direction. */
 function searchRules(target: Function, otherOnly: keyof RuleOptions): boolean {
   const storage = storageModule.defaultMetadataStorage
   const rules = [...storage.getExposedMetadatas(target), ...storage.getExcludedMetadatas(target)]
@@ -58,8 +58,8 @@ function searchRules(target: Function, otherOnly: keyof RuleOptions): boolean {
   )
 }
 
-/** class-transformer's number for the conversion of a record to JSON or XML. */
-const toPlainType = 1
+/** class-transformer's numbers for the directions. */
+const TYPES: Record<Direction, number> = { toClass: 0, toPlain: 1 }
 
 /** Whether the rules of a class exclude a property from JSON and XML, restrict it to groups, or change its value. */
 export function isHiddenProperty(target: unknown, name: string): boolean {
@@ -83,7 +83,7 @@ export function exposedName(target: Function, name: string): string {
 /** The rules of a class for a property, in bodies (`toClass`) or in responses (`toPlain`). */
 export function transformRules(target: Function, name: string, direction: Direction) {
   const storage = storageModule.defaultMetadataStorage
-  const type = direction === 'toPlain' ? toPlainType : 0
+  const type = TYPES[direction]
   const { groups = [], name: shownName = name } = storage.findExposeMetadata(target, name)?.options ?? {}
   const isExposed = storage.getExposedProperties(target, type).includes(name)
   return {
@@ -103,5 +103,5 @@ export function transformRules(target: Function, name: string, direction: Direct
 
 /** The properties with `@Expose` that responses have. */
 export function exposedProperties(target: Function): readonly string[] {
-  return storageModule.defaultMetadataStorage.getExposedProperties(target, toPlainType)
+  return storageModule.defaultMetadataStorage.getExposedProperties(target, TYPES.toPlain)
 }
