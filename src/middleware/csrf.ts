@@ -37,10 +37,11 @@ export interface CsrfOptions {
  * @throws CrossSiteRequest (403), InvalidToken (403)
  */
 export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
-  const trusted = trustedOrigins.map((one) => checkedOrigin(one, 'csrf()'))
+  const trusted = trustedOrigins.map((origin) => checkedOrigin(origin, 'csrf()'))
 
   function csrf(ctx: Context, next: Next): unknown {
     allowToken(ctx)
+    // The method before a form's `_method` replaced it.
     if (!SAFE_METHODS.includes(ctx.originalMethod)) rejectForged(ctx, trusted)
     return next()
   }
@@ -49,11 +50,11 @@ export function csrf({ trustedOrigins = [] }: CsrfOptions = {}): Middleware {
 }
 
 function rejectForged(ctx: Context, trusted: readonly string[]): void {
-  // A page of another site cannot make a browser send such a request, and it has no session.
+  // Another site cannot make a browser send this header, and without a session the request has no rights to misuse.
   if (hasBearerToken(ctx) && !hasSessionCookie(ctx)) return
   const origin = ctx.get('Origin')
   if (isFromAnotherSite(ctx, trusted)) throw new CrossSiteRequest(origin, ownOrigin(ctx))
-  if (hasToken(ctx)) return
+  if (hasValidToken(ctx)) return
   const isSameSite = ctx.get('Sec-Fetch-Site').toLowerCase() === 'same-site'
   if (isPlainPost(ctx) || (isSameSite && !trusted.includes(origin))) throw new InvalidToken()
 }
@@ -63,7 +64,7 @@ function hasSessionCookie(ctx: Context): boolean {
   return sessionCookie !== undefined && cookiesOf(ctx).get(sessionCookie, { signed: false }) !== undefined
 }
 
-function hasToken(ctx: Context): boolean {
+function hasValidToken(ctx: Context): boolean {
   const field = hasForm(ctx)
     ? lastValue(Reflect.get(Object(ctx.request.body), 'authenticity_token'))
     : undefined

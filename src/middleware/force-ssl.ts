@@ -61,22 +61,23 @@ export function forceSSL(options: ForceSSLOptions = {}): Middleware {
 
 function redirect(ctx: Context, host: string): void {
   ctx.status = ctx.method === 'GET' || ctx.method === 'HEAD' ? 301 : 308
-  // Path and query, not the URL as it was sent, which may contain another host (RFC 9112, section 3.2.2).
   // The host may come from a header that is not part of a cache's key (cache poisoning).
   ctx.set('Cache-Control', 'no-store')
+  // Path and query, not the URL as it was sent, which may contain another host (RFC 9112, section 3.2.2).
   ctx.redirect(`https://${host}${ctx.path}${ctx.search}`)
 }
 
 function hostCheck({ hosts, host }: ForceSSLOptions): (name: string) => boolean {
   const named = [...(hosts ?? []), ...(host === undefined ? [] : [nameOfHost(host)])]
-  const wrong = named.find((one) => !isHostPattern(one))
+  const wrong = named.find((name) => !isHostPattern(name))
   if (wrong !== undefined) {
     throw new DeclarationError(
       `forceSSL() expects host names like "example.com", not ${JSON.stringify(wrong)}.`,
     )
   }
+  // Without `hosts`, the host of the request only matters if the redirect contains it.
   if (!hosts) return (name) => host !== undefined || isHost(name)
-  const patterns = named.map((one) => one.toLowerCase())
+  const patterns = named.map((name) => name.toLowerCase())
   return (name) => isHost(name) && matchesHost(name, patterns)
 }
 

@@ -7,8 +7,8 @@ export interface ParameterLoggerOptions extends ParameterFilterOptions {}
 
 /**
  * Adds the parameters of each request to its line in the log, as structured fields: `params` of the path, `query`, `body`
- * (of a form, JSON or XML), and `files` with their names and sizes. Values with the name of a secret (such as a password, a token, a key or
- * a card number) are replaced by `[FILTERED]`, including on the error page in development.
+ * (of a form, JSON or XML), and `files` with their names and sizes. Values with the name of a secret (such as a password, a
+ * token, a key or a card number) are replaced by `[FILTERED]`, including on the error page in development.
  *
  * @example
  * app.use(parameterLogger())
@@ -17,16 +17,17 @@ export interface ParameterLoggerOptions extends ParameterFilterOptions {}
  */
 export function parameterLogger(options: ParameterLoggerOptions = {}): Middleware {
   const filter = parameterFilter(options)
-  const shown = (parameters: unknown) => (isEmpty(parameters) ? undefined : filter(parameters))
+  const filterGroup = (parameters: unknown) => (isEmpty(parameters) ? undefined : filter(parameters))
 
   return function parameterLogger(ctx, next) {
     ctx.filterParameters = filter
     // Each group is filtered on its own, so that a word like `query` does not hide a whole group.
     addLogFields(ctx, {
-      params: shown(ctx.params),
-      query: ctx.querystring === '' ? undefined : shown(ctx.query),
-      body: shown(ctx.request.body),
-      files: shown(filesOf(ctx)),
+      params: filterGroup(ctx.params),
+      // Koa would parse an empty query, too.
+      query: ctx.querystring === '' ? undefined : filterGroup(ctx.query),
+      body: filterGroup(ctx.request.body),
+      files: filterGroup(filesOf(ctx)),
     })
     return next()
   }

@@ -39,7 +39,7 @@ const stricter: ContentSecurityPolicy = { 'font-src': ["'self'"], 'style-src': [
  * @example
  * new App({ securityHeaders: { contentSecurityPolicy: { imgSrc: ["'self'", 'https://images.example.com'] } } })
  * app.group('/embed').use(securityHeaders({ contentSecurityPolicy: { frameAncestors: ['https://partner.example'] } }))
- * @throws when a directive is malformed
+ * @throws Error of helmet when a directive is malformed
  */
 export function securityHeaders(options: SecurityHeadersOptions = {}): Middleware {
   const headers = { production: headersFor(options, true), other: headersFor(options, false) }
@@ -66,7 +66,7 @@ function headersFor(
         ...stricter,
         // In development there is no HTTPS to upgrade to.
         'upgrade-insecure-requests': isProduction ? [] : null,
-        ...dashed(contentSecurityPolicy),
+        ...withDashes(contentSecurityPolicy),
       },
     },
   })
@@ -85,7 +85,7 @@ function computeHeaders(options: HelmetOptions): PreparedHeaders {
 }
 
 /** Writes `imgSrc` as `img-src`, because helmet rejects a directive that has both spellings. */
-function dashed(directives: ContentSecurityPolicy): ContentSecurityPolicy {
+function withDashes(directives: ContentSecurityPolicy): ContentSecurityPolicy {
   return Object.fromEntries(
     Object.entries(directives).map(([name, sources]) => [
       name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),

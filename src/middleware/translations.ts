@@ -11,16 +11,16 @@ import { languages } from '../translations/members.js'
 
 /** The options of `translations()`. */
 export interface TranslationsOptions {
-  /** The fallback locale (`en-US`). Its texts are also used if another locale lacks one. */
+  /** The fallback locale (`en-US`). Its translations are also used where another locale lacks one. */
   fallback?: string
-  /** The name of the cookie, and of the session's key, with the locale that a visitor chose (`lang`). */
+  /** The name of the cookie, or the key of the session, that contains the locale a visitor has chosen (`lang`). */
   name?: string
   /** Whether changed files are reloaded. By default in development. */
   reload?: boolean
 }
 
 /**
- * Loads the application's texts from files `<name>.<locale>.yaml` in a folder, and chooses the locale of each request
+ * Loads the application's translations from files `<name>.<locale>.yaml` in a folder, and chooses the locale of each request
  * among those of the folder: the `lang` cookie, the session's `lang`, `Accept-Language`, else `en-US`. The locale is chosen
  * on first use, including for error pages of unknown paths.
  *
@@ -42,6 +42,7 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
   function translations(ctx: Context, next: Next): unknown {
     const reloads = options.reload ?? environmentOf(ctx) === 'development'
     const catalog = reloads ? source.reload() : source.latest
+    // The `begin` hook has set the catalog of the first translations(), as it was before a reload.
     if (ctx.catalog !== catalog) localize(ctx, catalog)
     return next()
   }

@@ -11,7 +11,7 @@ import { digestRequest, hash, findKey, readKey } from './request-key.js'
 
 /** The options of `idempotency()`. */
 export interface IdempotencyOptions {
-  /** Returns the owner of a key: by default `ctx.user`, or without a user everybody who sends the same request. */
+  /** Returns the owner of a key: by default the id of `ctx.user`. Requests without an owner share their keys. */
   by?: (ctx: Context) => string | undefined
 }
 

@@ -58,6 +58,7 @@ export function replayResponse(ctx: Context, json: string): void {
 }
 
 function serializeBody({ body, res }: Context): string | null | undefined {
+  // If the headers have been sent, the handler has written the response past Koa.
   if (body === undefined || body === null) return res.headersSent ? undefined : null
   if (!formatOfType(String(res.getHeader('Content-Type')))) return undefined
   const isData = isPlainObject(body) || Array.isArray(body)

@@ -58,11 +58,11 @@ export class IdempotencyKeys extends ExpiringTable {
     const result = await tx.queryRunner?.query(...insert.getQueryAndParameters(), true)
     if (result?.affected === 1) return undefined
     const query = tx.createQueryBuilder().select(['request', 'response', 'expires_at']).from(name, 'previous')
-    // The transaction may see the table as it was before the row.
+    // Without the lock, the transaction may see the table as it was before the other request inserted the row.
     if (engineOf(tx.dataSource).readsSnapshots) query.setLock('pessimistic_read')
     const previous = await query.where('id = :id', { id }).getRawOne<Row>()
     if (previous?.response && Number(previous.expires_at) > now) return previous
-    // A row without a response remains if middleware has turned a failed request into a success.
+    // Takes over the row if it has expired, or has no response because middleware has turned a failed request into a success.
     const update = tx.createQueryBuilder().update(name).set(row)
     update.where('id = :id AND (expires_at <= :now OR response IS NULL)', { id, now })
     if ((await update.execute()).affected === 0) throw new TransactionConflict()

@@ -11,8 +11,9 @@ export function findKey(ctx: Context): { sent: unknown; isFromForm: boolean } | 
   if (IDEMPOTENT_METHODS.includes(ctx.method)) return undefined
   const header = ctx.req.headers['idempotency-key']
   if (header !== undefined) return { sent: header, isFromForm: false }
-  const sent: unknown = hasForm(ctx) && lastValue(Reflect.get(Object(ctx.request.body), 'idempotency_key'))
-  return sent === false || sent === undefined ? undefined : { sent, isFromForm: true }
+  if (!hasForm(ctx)) return undefined
+  const sent: unknown = lastValue(Reflect.get(Object(ctx.request.body), 'idempotency_key'))
+  return sent === undefined ? undefined : { sent, isFromForm: true }
 }
 
 /** Whether sending a request again does no harm: because of its method, or because its key is recognized. */
@@ -35,13 +36,14 @@ export function readKey(sent: unknown): string {
   )
 }
 
-/** Returns a digest of the content of a request. It does not include the CSRF token, which differs between pages. */
+/** Returns a digest of a request: its method, URL, body and files, but not its CSRF token, which differs between pages. */
 export async function digestRequest(ctx: Context): Promise<string> {
   const { method, url, route, request } = ctx
   const body = hasForm(ctx) ? { ...Object(request.body), authenticity_token: undefined } : request.body
   const files = Object.entries(request.files ?? {}).flatMap(([name, value]) =>
     [value].flat().map(async (file) => [name, file.originalFilename, await digestFile(file.filepath)]),
   )
+  // Only a route with a host depends on the host of the request.
   const host = route.host && ctx.hostname
   return hash([method, host, url, bodyKindOf(ctx), body, await Promise.all(files)])
 }
@@ -52,7 +54,7 @@ export function hash(values: readonly unknown[]): string {
 }
 
 async function digestFile(path: string): Promise<string> {
-  const hash = createHash('sha256')
-  for await (const chunk of createReadStream(path)) hash.update(chunk)
-  return hash.digest('base64url')
+  const digest = createHash('sha256')
+  for await (const chunk of createReadStream(path)) digest.update(chunk)
+  return digest.digest('base64url')
 }

@@ -10,15 +10,16 @@ const header = 'Database-Position'
 const algorithm = 'aes-256-gcm'
 
 /**
- * The positions that clients return, so that they read what they have written. A browser has it in the `_blog_session_position`
- * cookie, and all other clients in the `Database-Position` header. Positions are encrypted, because they show
- * how much an application writes, and forged ones would send all reads to the primary.
+ * Writes the position of a commit to the response, and reads it from the client's next request, which then reads what the client
+ * has written. A browser returns the position in a cookie such as `_blog_session_position`, any other client in the
+ * `Database-Position` header. Positions are encrypted, because they show how much an application writes, and forged ones
+ * would send all reads to the primary.
  */
 export class Positions {
   /** @param life milliseconds after which every replica that is used has reached a position */
   constructor(private readonly life: number) {}
 
-  /** Returns the position of a request, if it is valid, and whether the request has one at all. */
+  /** Returns the position of a request, if it is valid and not too old, and whether the request has one at all. */
   read(ctx: Context): { position: bigint | undefined; hasPosition: boolean } {
     const text = usesHeader(ctx)
       ? ctx.get(header)
@@ -31,6 +32,7 @@ export class Positions {
 
   /** Adds a position to a response. */
   write(ctx: Context, position: bigint): void {
+    // 8 bytes for the position, and 4 for the time in seconds.
     const content = Buffer.alloc(12)
     content.writeBigUInt64BE(position)
     content.writeUInt32BE(Math.floor(Date.now() / 1000), 8)
@@ -52,14 +54,14 @@ function cookieOf(ctx: Context): string {
   return `${ctx.sessionCookie}_position`
 }
 
-/** The secrets of the application, also of one that has no sessions. */
+/** The secrets of the application's sessions; without sessions, those of the environment. */
 function secretsOf(ctx: Context): readonly string[] {
   const { keys } = ctx.app
-  return Array.isArray(keys) ? keys : ofEnvironment(environmentOf(ctx))
+  return Array.isArray(keys) ? keys : secretsOfEnvironment(environmentOf(ctx))
 }
 
-/** Without a secret, which `replicas` need and a cluster does not, there are no positions. */
-const ofEnvironment = memoize((env): readonly string[] => {
+/** Returns no secret if the environment has none: `replicas` require one, but a cluster works without positions. */
+const secretsOfEnvironment = memoize((env): readonly string[] => {
   try {
     return sessionSecrets(undefined, env, 'The positions of replicas')
   } catch {
@@ -82,9 +84,10 @@ function encode(content: Buffer, [key]: readonly KeyObject[]): string {
   return Buffer.concat(parts).toString('base64url')
 }
 
-/** Undefined for a text that none of the keys has encrypted. */
+/** Returns undefined for text that none of the keys has encrypted. */
 function decode(text: string, keys: readonly KeyObject[]): Buffer | undefined {
   const bytes = Buffer.from(text, 'base64url')
+  // 12 bytes of the nonce, 12 of the content, and 16 of the tag.
   if (bytes.length !== 40) return undefined
   for (const key of keys) {
     const decipher = createDecipheriv(algorithm, key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(24))

@@ -19,6 +19,7 @@ const writingRoutes = new WeakSet<object>()
 
 /** Decides where a request reads, on a database with several servers. */
 export class RequestPlace implements TransactionPlace {
+  /** Whether a statement has failed because it ran on a replica. */
   private hasFailed = false
   private choosing: Promise<void> | undefined
   private place: Place | undefined
@@ -57,13 +58,14 @@ export class RequestPlace implements TransactionPlace {
     if (this.isAhead) this.sendPosition(await this.servers.position(runner))
   }
 
-  /** The response may show what the request has read. */
+  /** Sends a position even without a commit, because the response may show what the request has read on the primary. */
   fail(): void {
     if (this.isAhead) this.sendPosition(unknownPosition)
   }
 
   note(error: unknown): void {
     if (!this.isReplica || error instanceof ClientClosedRequest) return
+    // Any other error comes from the connection.
     const problem = error instanceof QueryFailedError ? problemOf(error) : 'lost'
     if (!problem || !problemsOfReplicas.includes(problem)) return
     this.hasFailed = true
@@ -81,10 +83,11 @@ export class RequestPlace implements TransactionPlace {
     const { position, hasPosition } = this.positions.read(ctx)
     this.isReading = SAFE_METHODS.includes(ctx.method) || readOnly === true
     const needsPrimary = this.hasReplicaFailed || (route !== undefined && writingRoutes.has(route))
-    // Its client may have written just now.
-    const isRecent = ctx.req.headers.authorization !== undefined && position === undefined && replica !== true
+    // A client that sends no position may have written just now.
+    const mayHaveWritten =
+      ctx.req.headers.authorization !== undefined && position === undefined && replica !== true
     const isExcluded = replica === false || isolation === 'SERIALIZABLE' || needsPrimary
-    const allowsReplica = this.isReading && !isRecent && !isExcluded
+    const allowsReplica = this.isReading && !mayHaveWritten && !isExcluded
     const use = (place: Place): void => {
       this.place = place
       this.isAhead = !place.isReplica && !place.waits && (hasPosition || place.isAhead || needsPrimary)

@@ -22,9 +22,9 @@ export interface RetryingOptions {
 
 /** One run of a request. */
 export interface Attempt {
-  /** The number of runs before it that conflicted. */
+  /** The number of earlier runs that conflicted. */
   count: number
-  /** The milliseconds that they took. */
+  /** Milliseconds since the first run began. */
   waited: number
   /** Whether it must run on the primary, because its replica has failed. */
   needsPrimary: boolean
@@ -35,6 +35,7 @@ export interface Attempt {
  * and `ctx.state` are reset to what they were before the first attempt.
  *
  * @param hasReplicas whether a request that reads may run on a replica; if that fails, it runs once more on the primary
+ * @param now returns the time in milliseconds
  * @throws TransactionConflict when the request may not be retried, when no retry is left, or when a retry may
  * end after 10 seconds
  */
@@ -60,6 +61,7 @@ export async function retrying(
       if (error instanceof ReplicaFailed) {
         if (ctx.res.headersSent) throw error.cause
         needsPrimary = true
+        // The run on the replica does not count as a retry.
         count -= 1
         for (const restore of restores) restore()
         continue
@@ -73,7 +75,7 @@ export async function retrying(
       )
     }
     for (const restore of restores) restore()
-    // A random delay, so that the two transactions do not collide again.
+    // A random delay of about 10, 20, 40 milliseconds, so that the two transactions do not collide again.
     await delay(10 * 2 ** count * (0.5 + Math.random()))
   }
 }

@@ -42,7 +42,7 @@ export interface TransactionOptions extends RetryingOptions, Pick<BeginOptions, 
  * If the transaction conflicts with another one (a deadlock, a serialization failure), the request is retried if that is
  * safe: the middleware below and the handler run again, and nothing remains of the first attempt.
  *
- * If the client has closed the connection before the transaction begins, the first query throws an error.
+ * If the client has closed the connection before the transaction begins, the first query throws ClientClosedRequest.
  *
  * Queries that the handler did not await are an error, and the transaction is rolled back. If such a query fails later, the
  * failure is logged.
@@ -50,9 +50,10 @@ export interface TransactionOptions extends RetryingOptions, Pick<BeginOptions, 
  * @throws PendingMigrations when migrations are pending, and `checksMigrations` is true or a table is missing
  * @throws MigrationMissing in development when no migration creates a table or a column of a model
  * @throws the explained database error when the commit fails
- * @throws NotAwaited when queries are still running
+ * @throws NotAwaited when queries are still running, RowsNotRead when a stream of rows is still open
  * @throws TransactionConflict after a conflict with another transaction, if the request is not retried or no retry is left
  * @throws OutcomeUnknown when the connection is lost during the commit
+ * @throws ServiceUnavailable (503) when responses that stream rows use half of the connections
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
   let pending: string[] = []
@@ -106,13 +107,16 @@ export function transaction(database: Database, options: TransactionOptions = {}
 
   /** Ends the transaction with the response, whose body reads rows. */
   async function streamOn(ctx: Context, lazy: LazyTransaction, body: Readable): Promise<void> {
+    // Streams use at most half of the connections, so that other requests do not wait for slow clients.
     if (streams >= Math.max(1, Math.floor(database.pool / 2))) {
       await rollback(ctx, lazy)
       throw new ServiceUnavailable(`${streams} responses already stream rows of the database.`, 5)
     }
+    // The callbacks of `ctx.afterCommit` run when the transaction has been committed.
     const rows = await lazy.streamOn(() => runHooks(ctx, lazy))
     // Most bodies that read from another stream do not notice that it has failed.
     rows.once('error', (error) => body.destroy(error))
+    // Nobody reads the body.
     if (ctx.method === 'HEAD' || ctx.res.closed) return rollback(ctx, lazy)
     streams += 1
     ctx.res.once('close', () => {
@@ -136,6 +140,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       const servers = await database.watch((change) => logger.info(change))
       if (!servers) return
       const { Positions } = await import('./positions.js')
+      // A replica that is more than `maxLag` behind is not read.
       const positions = new Positions(Math.max(60_000, 4 * database.replication.maxLag))
       placeOf = (ctx, hasReplicaFailed) => new RequestPlace(servers, positions, ctx, hasReplicaFailed)
     },
