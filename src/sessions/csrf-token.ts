@@ -6,12 +6,12 @@ import { markSecret } from '../http/private-responses.js'
 
 type Session = Record<string, unknown>
 
-/** The session's value with the secret. */
+/** The name of the session's value that contains the secret. */
 const key = 'csrf'
-/** The bytes of a secret and of a mask. */
+/** The number of bytes of a secret, and of a mask. */
 const size = 32
 
-/** The secrets of sessions that are not saved. */
+/** The secrets of sessions that are not saved (see `setUnsavedSecret`). */
 const unsavedSecrets = new WeakMap<Session, Buffer>()
 
 /** The token of a request's page. */
@@ -36,6 +36,7 @@ export function tokenOfPage(ctx: Context): string | undefined {
   const page = tokens.get(ctx)
   if (!page) return undefined
   const { session } = ctx
+  // The handler may have replaced or renewed the session since the page's first form.
   const isCurrent =
     page.token !== undefined && page.session === session && page.secret === secretFingerprint(session)
   if (!isCurrent) {
@@ -77,8 +78,8 @@ export function isAnonymous(session: Session): boolean {
 }
 
 /**
- * Creates a token for a page: the session's secret with a new mask. Every token differs, so that the compressed size of a
- * page reveals nothing about the secret (the BREACH attack).
+ * Creates a token for a page: the session's secret with a new mask. A session without a secret gets one. Every token
+ * differs, so that the compressed size of a page reveals nothing about the secret (the BREACH attack).
  */
 function maskSecret(session: Session): string {
   const secret = secretOf(session) ?? createSecret(session)

@@ -14,7 +14,7 @@ export interface DatabaseSessionsOptions {
   table?: string
   /** Milliseconds between two clean-ups of expired sessions (10 minutes). */
   cleanUpEvery?: number
-  /** The clock. */
+  /** Returns the time in milliseconds (`Date.now`). */
   now?: () => number
 }
 
@@ -96,7 +96,7 @@ class DatabaseSessions implements SessionStore {
       .from(this.table, 'session')
       .where('session.id = :id AND session.expires_at > :now', { id, now })
     const row = await this.rows.run(() => this.read(query))
-    // A failure to write the time of the last use does not affect the request.
+    // Only for sessions of users. A failure to write the time of the last use does not affect the request.
     if (row?.user_id && Number(row.used_at) <= now - useInterval)
       await this.rows.update(id, { used_at: now }).catch(() => undefined)
     return row && readSession(row.content)

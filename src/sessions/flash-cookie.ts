@@ -27,7 +27,7 @@ export function addedFlash(ctx: object): Flash {
  * session, which another request may have ended in the meantime.
  */
 export class FlashCookie {
-  /** Signs messages in JSON. Many visitors receive the same message. */
+  /** Signs messages in JSON. The results are cached, because many visitors receive the same message. */
   private readonly encode = memoize((json) => this.signer.sign(Buffer.from(json).toString('base64url')))
 
   constructor(

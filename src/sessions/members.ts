@@ -60,7 +60,7 @@ export interface Sessions {
   /** The name of the session cookie. */
   cookie: string
   flash: FlashCookie
-  /** Returns the session of a request, which thereby uses it. */
+  /** Returns the session of a request. From then on, the request counts as one that uses its session. */
   of(ctx: Context): RequestSession
 }
 

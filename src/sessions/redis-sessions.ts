@@ -30,6 +30,7 @@ export function redisSessions(
     },
 
     async set(id, data, { maxAge, isNew }) {
+      // Redis rejects an expiry of 0 milliseconds.
       const expiry = ['PX', String(Math.max(1, Math.round(maxAge)))]
       // A session that is not new and no longer exists has been ended.
       const condition = isNew ? 'NX' : 'XX'

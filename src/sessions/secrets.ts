@@ -17,13 +17,13 @@ const advice = 'Set SESSION_SECRET to a long random text. `kit generate secret` 
  * first one signs and all of them verify, so that a secret can be rotated while sessions stay valid. Without any,
  * development uses the secret of the checkout, and specs use a fixed one.
  *
- * @param what what needs them, for the message
+ * @param user what needs the secrets, as the subject of the message
  * @throws DeclarationError outside of development and specs if there is none, or if one is too short
  */
 export function sessionSecrets(
   given: string | readonly string[] | undefined,
   environment: string,
-  what = 'Sessions',
+  user = 'Sessions',
 ): string[] {
   const listed = given ?? process.env['SESSION_SECRET']?.split(',') ?? []
   const secrets = [listed]
@@ -32,7 +32,7 @@ export function sessionSecrets(
     .filter((secret) => secret !== '')
   if (environment === 'test') return secrets.length > 0 ? secrets : [secretOfSpecs]
   if (environment === 'development') return secrets.length > 0 ? secrets : [checkoutSecret()]
-  if (secrets.length === 0) throw new DeclarationError(`${what} need a secret in ${environment}. ${advice}`)
+  if (secrets.length === 0) throw new DeclarationError(`${user} need a secret in ${environment}. ${advice}`)
   const short = secrets.find((secret) => secret.length < minSecretLength)
   if (short === undefined) return secrets
   throw new DeclarationError(

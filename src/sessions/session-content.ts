@@ -1,7 +1,7 @@
 import type { Context } from '../context.js'
 import { deleteSecret, setUnsavedSecret } from './csrf-token.js'
 import { markPrivate } from '../http/private-responses.js'
-import { secretOfUnknown } from './session-store.js'
+import { secretOfUnknownId } from './session-store.js'
 
 /** The values that an application keeps in a session. */
 export type SessionContent = Record<string, unknown>
@@ -38,7 +38,7 @@ export class RequestSession {
     markPrivate(ctx)
     const content = this.session?.content
     this.initial = content === undefined ? undefined : JSON.stringify(content)
-    const secret = secretOfUnknown(ctx)
+    const secret = secretOfUnknownId(ctx)
     if (secret) setUnsavedSecret(this.content, secret)
   }
 
@@ -71,8 +71,8 @@ export class RequestSession {
   }
 
   /**
-   * Restores the initial content, because the request failed. An ended session stays ended. `ctx.session` still contains
-   * the request's changes, for the error page of development.
+   * Restores the initial content, because the request failed. An ended session stays ended. `ctx.session` also contains
+   * the values that the request has added, for the error page of development.
    */
   undo(): void {
     const initial = this.initialContent()
@@ -107,10 +107,12 @@ export class RequestSession {
   async prepareSave(): Promise<void> {
     const { content } = this
     const isEmpty = Object.keys(content).length === 0
+    // Values that were set after the end begin a new session.
     if (this.session === null && !isEmpty) this.replace(content)
     const { session } = this
     if (!session) return
     if (isEmpty) delete session.content
+    // A new session without values is not saved, so it needs no other id.
     if (this.isRenewed && !(session.isNew && isEmpty)) await session.regenerate()
   }
 

@@ -4,7 +4,7 @@ import type { Signer } from './signer.js'
 /** The maximum size of a cookie in browsers: name, value and attributes together. */
 const maxBytes = 4093
 
-/** The size of our cookie's attributes: path, expiry, SameSite, Secure and HttpOnly. */
+/** The bytes of our cookie's attributes: path, expiry, SameSite, Secure and HttpOnly. */
 const attributeBytes = 110
 
 /** Encodes and decodes the value of koa-session's cookie. */
@@ -38,7 +38,7 @@ function cookieSize(name: string, value: string): number {
   return name.length + 1 + value.length + attributeBytes
 }
 
-/** The content of a saved session. Its lifetime depends on the current settings. */
+/** Returns a saved session without its `_maxAge`, because the lifetime depends on the current settings. */
 export function savedContent(data: unknown): { content: unknown; _expire: unknown } | undefined {
   if (typeof data !== 'object' || data === null) return undefined
   return { content: Reflect.get(data, 'content'), _expire: Reflect.get(data, '_expire') }

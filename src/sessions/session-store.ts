@@ -79,7 +79,7 @@ interface StoredSession {
   storedId?: string
   /** The correctly signed id of the request, if it is not in the store. */
   unknownId?: string
-  /** The value of the cookie. A request whose session was ended by another one meanwhile sets none. */
+  /** The value of the cookie. Undefined if another request has ended the session in the meantime: no cookie is set. */
   cookie?: string | undefined
 }
 
@@ -108,7 +108,7 @@ export function randomId(): string {
  * The CSRF secret of a request whose id is not in the store. It is derived from the id, so that a page with a form sets no
  * cookie: a late response would otherwise overwrite the cookie of a renewed session.
  */
-export function secretOfUnknown(ctx: object): Buffer | undefined {
+export function secretOfUnknownId(ctx: object): Buffer | undefined {
   const id = storedSessions.get(ctx)?.unknownId
   return id === undefined ? undefined : createHash('sha256').update(`csrf ${id}`).digest()
 }
@@ -141,6 +141,7 @@ export function requestStore(store: SessionStore): NonNullable<CreateSessionOpti
         session.cookie = encodeContent(data)
         return
       }
+      // The key is the content of a session that was in the cookie, or a new id of koa-session.
       const id = stored?.id ?? (key.startsWith(contentPrefix) ? randomId() : key)
       const isSaved = await callStore(() => store.set(hashId(id), data, { maxAge, isNew: !stored }))
       if (isSaved) session.stored = { key, id }
@@ -171,7 +172,7 @@ function hashId(id: string): string {
   return createHash('sha256').update(id).digest('base64url')
 }
 
-/** Calls a store. An error that says no more than that the store has failed becomes a 503. */
+/** Calls a store. An error that does not explain itself becomes a 503. */
 async function callStore<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -45,6 +45,7 @@ const requestSessions = new PerRequest<RequestSession>()
  * a request that fails, and for keys of any name.
  *
  * @throws DeclarationError outside of development and specs without a secret, or with a short one
+ * @throws SessionTooLarge in a request, when a browser would not keep the cookie
  */
 export function sessions(koa: Koa, options: SessionOptions): Middleware {
   const { secret, env, store, maxAge = fortnight } = options
@@ -70,7 +71,7 @@ export function sessions(koa: Koa, options: SessionOptions): Middleware {
   const encode = store ? JSON.stringify : codec.encode
 
   return async function session(ctx, next) {
-    // The cookie is also set if a proxy does not report that the browser uses HTTPS; it is then marked as Secure.
+    // Otherwise Koa would refuse to set a Secure cookie behind a proxy that does not report HTTPS.
     if (secure) cookiesOf(ctx).secure = true
     beforeCommit(ctx, () => check(requestSessions.get(ctx)))
     restoreOnRetry(ctx, () => {

@@ -3,8 +3,8 @@ import type { Context } from '../context.js'
 import { storedSessionId } from './session-store.js'
 
 /**
- * Returns a text that is the same for all requests of a visitor, where possible: of the session, else `Authorization`, else the
- * address. It does not begin a session. Don't trust it, because a visitor can forge the session of a cookie.
+ * Returns a string that is the same for all requests of a visitor, if possible: from the session, else `Authorization`, else the
+ * IP address. It does not begin a session. Don't trust it, because a visitor can forge the session of a cookie.
  */
 export function visitorOf(ctx: Context): string {
   return storedSessionId(ctx) ?? visitorInCookie(ctx) ?? ctx.req.headers.authorization ?? ctx.ip
@@ -15,6 +15,7 @@ function visitorInCookie(ctx: Context): string | undefined {
   const cookie = ctx.sessionCookie && cookiesOf(ctx).get(ctx.sessionCookie, { signed: false })
   if (!cookie) return undefined
   try {
+    // Without the prefix of a session that is not in the store, and without the signature.
     const text = cookie.replace(/^~|\..*/g, '')
     const { user_id: user, csrf } = JSON.parse(Buffer.from(text, 'base64url').toString()).content
     return String(user ?? csrf ?? cookie)
