@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { Catalog, frameworkCatalog, localeFiles } from './catalog.js'
 
-/** The current texts of an application and of the framework. */
+/** The current translations of an application and of the framework. */
 export class CatalogSource {
   /** The catalog that was last read without an error. */
   latest: Catalog
@@ -17,7 +17,7 @@ export class CatalogSource {
   }
 
   /**
-   * Returns the texts. Reads them again if a file was changed, added or removed.
+   * Returns the translations. Reads them again if a file was changed, added or removed.
    *
    * @throws BrokenTranslations as long as a file cannot be read; `latest` remains the previous catalog
    */
@@ -35,7 +35,7 @@ export class CatalogSource {
   }
 }
 
-/** Returns a text that changes with the names, times and sizes of the files. */
+/** Returns a string that changes with the names, times and sizes of the files. */
 function stampOf(folder: string): string {
   return localeFiles(folder)
     .map(({ file }) => {

@@ -10,25 +10,25 @@ export const frameworkLocales = join(import.meta.dirname, '../../../locales')
 
 /** The options of a catalog. */
 export interface CatalogOptions {
-  /** The base catalog. The texts of the folder are added to it, and override those with the same id. */
+  /** The base catalog. The translations of the folder are added to it, and override those with the same id. */
   base?: Catalog | undefined
   /** The fallback locale (`en-US`). */
   fallback?: string | undefined
-  /** Whether the files of a locale are read when one of its texts is first used, instead of now. */
+  /** Whether the files of a locale are read when one of its translations is first used, instead of now. */
   isLazy?: boolean
 }
 
-/** Texts by locale and id, read from the files `<name>.<locale>.yaml` in a folder and its subfolders. */
+/** Translations by locale and id, read from the files `<name>.<locale>.yaml` in a folder and its subfolders. */
 export class Catalog {
   /** The locales of the folder: `['de', 'en-US']`. */
   readonly locales: readonly string[]
   private readonly fallback: string
   private readonly base: Catalog | undefined
-  /** The texts of the folder, by locale. */
+  /** The translations of the folder, by locale. */
   private readonly byLocale = new Map<string, ReadonlyMap<string, Translation>>()
   /** The files that have not been read yet, by locale. */
   private readonly unread = new Map<string, string[]>()
-  /** The texts of a locale and its fallbacks, by id. */
+  /** The translations of a locale and its fallbacks, by id. */
   private readonly mergedTexts = new Map<string, ReadonlyMap<string, Text>>()
 
   /**
@@ -42,15 +42,15 @@ export class Catalog {
     for (const { file, locale } of localeFiles(folder))
       this.unread.set(locale, [...(this.unread.get(locale) ?? []), file])
     this.locales = [...this.unread.keys()]
-    // Also reads the texts of the base in these locales, so that no request waits for them.
+    // Also reads the translations of the base in these locales, so that no request waits for them.
     if (!isLazy) for (const locale of [...this.locales, fallback]) this.textsFor(locale)
   }
 
   /**
    * Translates an id: in the locale, else in its language, else in the fallback locale, else in English.
    *
-   * @param source `application` leaves out the texts of the framework
-   * @returns undefined if there is no text
+   * @param source `application` leaves out the translations of the framework
+   * @returns undefined if there is no translation
    */
   translate(locale: string, id: string, values: Values = {}, source?: TextSource): string | undefined {
     const text = this.textsFor(locale).get(id)
@@ -58,11 +58,12 @@ export class Catalog {
     return interpolate(chooseForm(text, values), values, text.locale)
   }
 
-  /** The texts of a locale and its fallbacks, by id: those of `de-CH` come from `de-CH`, `de`, `en-US` and `en`, in this order. */
+  /** The translations of a locale and its fallbacks, by id: those of `de-CH` come from `de-CH`, `de`, `en-US` and `en`, in this order. */
   textsFor(locale: string): ReadonlyMap<string, Text> {
     const cached = this.mergedTexts.get(locale)
     if (cached) return cached
     const texts = new Map<string, Text>()
+    // The most specific locale comes last, so that it overrides the others.
     for (const candidate of [locale, this.fallback, defaultLocale].flatMap(truncations).toReversed())
       for (const catalog of [this.base, this])
         for (const [id, translation] of catalog?.textsOf(candidate) ?? [])
@@ -73,17 +74,17 @@ export class Catalog {
     return texts
   }
 
-  /** Whether an id has a text, in the locale or one of its fallbacks. */
+  /** Whether an id has a translation, in the locale or one of its fallbacks. */
   has(locale: string, id: string): boolean {
     return this.textsFor(locale).has(id)
   }
 
-  /** Whether the folder of the application has a text. */
+  /** Whether the application's folder has a translation. Only the framework's catalog has no base. */
   private isOwn(locale: string, id: string): boolean {
     return this.base !== undefined && this.textsOf(locale)?.has(id) === true
   }
 
-  /** Returns the texts of the folder in a locale. Reads the files of the locale on the first call. */
+  /** Returns the translations of the folder in a locale. Reads the files of the locale on the first call. */
   private textsOf(locale: string): ReadonlyMap<string, Translation> | undefined {
     const files = this.unread.get(locale)
     if (files) {
@@ -94,10 +95,10 @@ export class Catalog {
   }
 }
 
-/** The owner of the texts that are searched. */
+/** Whose translations are searched. */
 export type TextSource = 'application' | 'all'
 
-/** A text and its locale. */
+/** A translation and its locale. */
 export interface Text {
   translation: Translation
   locale: string
@@ -162,12 +163,13 @@ function chooseForm({ translation, locale }: Text, { count }: Values): string {
   if (typeof translation === 'string') return translation
   const isZero = Number(count) === 0 && 'zero' in translation
   const category = isZero ? 'zero' : pluralRules(locale).select(Number(count))
+  // An empty form has yet to be written.
   return translation[category] || (translation['other'] ?? '')
 }
 
 let framework: Catalog | undefined
 
-/** The framework's own texts. Each language is read once, and only if an application or a visitor uses it. */
+/** The framework's own translations. Each language is read once, and only if an application or a visitor uses it. */
 export function frameworkCatalog(): Catalog {
   return (framework ??= new Catalog(frameworkLocales, { isLazy: true }))
 }

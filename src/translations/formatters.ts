@@ -1,6 +1,6 @@
 import { memoize } from '../common/memoize.js'
 
-/** The locale that is used if no other one has a text. */
+/** The locale that is used if no other one has a translation. */
 export const defaultLocale = 'en-US'
 
 /**

@@ -31,6 +31,7 @@ export function chooseLocale(
 /** The maximum length of a language tag. Longer tags are ignored (RFC 5646, section 4.4.1). */
 const maxTagLength = 35
 
+/** A range of languages in `Accept-Language`, and its weight from 0 to 1. */
 interface Range {
   tag: string
   quality: number

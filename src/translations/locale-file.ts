@@ -72,6 +72,7 @@ function readEntries(file: string, document: { toJS(): unknown }): unknown[] {
   try {
     entries = document.toJS() ?? []
   } catch (error) {
+    // For example, an alias has no anchor.
     throw new BrokenTranslations(file, 1, error instanceof Error ? error.message : String(error))
   }
   if (Array.isArray(entries)) return entries

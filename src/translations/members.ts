@@ -25,7 +25,7 @@ export interface TranslationMembers {
   timeZone: string
 
   /**
-   * The texts of `t`.
+   * The translations of `t`.
    *
    * @internal
    */
@@ -44,7 +44,7 @@ export interface TranslationMembers {
 
 /** The language of a request. */
 export interface Language {
-  /** The texts of the request. */
+  /** The translations of the request. */
   catalog: Catalog
   /** The locale that is used if the catalog has none of the preferred locales. */
   fallback: string
@@ -57,14 +57,18 @@ export interface Language {
 /** The languages of requests, which `translations()` sets. */
 export const languages = new PerRequest<Language>()
 
-/** The part of a request whose response depends on the visitor's time zone. */
+/** The method of the context that marks a response as dependent on a header of the request. */
 interface VisitorRequest {
   vary(header: string): void
 }
 
 const timeZones = new PerRequest<string>()
 
-/** @param fallback the time zone of visitors without one */
+/**
+ * The members of an application's context that translate.
+ *
+ * @param fallback the time zone of visitors without one
+ */
 export function translationMembers(
   fallback: string,
 ): TranslationMembers & ThisType<TranslationMembers & VisitorRequest> {
