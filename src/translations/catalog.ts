@@ -58,7 +58,7 @@ export class Catalog {
     return interpolate(chooseForm(text, values), values, text.locale)
   }
 
-  /** The translations of a locale and its fallbacks, by id: those of `de-CH` come from `de-CH`, `de`, `en-US` and `en`, in this order. */
+  /** The translations of a locale and its fallbacks, by id: for `de-CH`, those of `de-CH`, `de`, `en-US` and `en`, in this order. */
   textsFor(locale: string): ReadonlyMap<string, Text> {
     const cached = this.mergedTexts.get(locale)
     if (cached) return cached

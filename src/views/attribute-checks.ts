@@ -1,7 +1,7 @@
 import { getMetadataArgsStorage } from 'typeorm'
 import { nearest } from '../naming/spelling.js'
 
-/** The function that checks call, a local of every template in development. */
+/** The name of the function that the checks call. In development, it is a local of every template. */
 export const CHECK = 'kitCheckAttribute'
 
 /** A node of pug's syntax tree, as far as checks need it. */
@@ -43,7 +43,7 @@ function checksOf(node: Node): Node[] {
   )
 }
 
-/** The variables in an expression and the property that it reads: `[['post', 'titel']]`. Calls and texts are left out. */
+/** The variables in an expression and the property that it reads: `[['post', 'titel']]`. Calls and strings are left out. */
 function propertiesIn(source: unknown): [name: string, property: string][] {
   if (typeof source !== 'string') return []
   const code = source.replaceAll(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`/g, "''")
@@ -51,7 +51,7 @@ function propertiesIn(source: unknown): [name: string, property: string][] {
   return [...found].map(([, name = '', property = '']) => [name, property])
 }
 
-/** Explains that a record lacks a property; undefined if it has it. Other values than records often lack optional ones. */
+/** Explains that a model does not have a property; undefined for other objects, which often lack optional properties. */
 export function missingAttribute(record: unknown, name: string, property: string): string | undefined {
   if (typeof record !== 'object' || record === null || property in record) return undefined
   const attributes = attributesOf(record.constructor)
@@ -65,8 +65,8 @@ export function missingAttribute(record: unknown, name: string, property: string
 function attributesOf(target: Function): string[] | undefined {
   const { tables, columns, relations, embeddeds, relationIds } = getMetadataArgsStorage()
   if (!tables.some((table) => table.target === target)) return undefined
-  const isOf = (one: unknown) =>
-    typeof one === 'function' && (one === target || target.prototype instanceof one)
+  const isOf = (owner: unknown) =>
+    typeof owner === 'function' && (owner === target || target.prototype instanceof owner)
   return [...columns, ...relations, ...embeddeds, ...relationIds].flatMap((property) =>
     isOf(property.target) ? property.propertyName : [],
   )

@@ -15,7 +15,7 @@ export interface CompileOptions {
   checksAttributes: boolean
   /** Finds the file of a template's name. */
   locate(name: string): string
-  /** The name in the `extends` or `include` of a source. */
+  /** Returns the name of the template that an `extends` or `include` in the file `source` calls `file`. */
   nameOf(file: string, source: string): string
 }
 
@@ -51,10 +51,12 @@ export class CompiledTemplate {
     const plugin: FilesPlugin = {
       resolve: (file, source) => this.locate(options.nameOf(file, source)),
       read: (file) => this.read(file),
-      preLex: (source, { filename }) => (treeOf(filename, source) ? '' : source),
+      // Nothing is parsed if `postParse` returns a cached tree.
+      preLex: (source, parsed) => (treeOf(parsed.filename, source) ? '' : source),
       postParse(tree, parsed) {
         const cached = treeOf(parsed.filename, parsed.src)
         if (cached) return cached
+        // Only files that are extended or included are parsed for several templates.
         if (parsed.filename !== filename) parsedFiles.set(parsed.filename, { source: parsed.src, tree })
         return tree
       },

@@ -4,7 +4,8 @@ import { html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
 /**
- * Formats a datetime (a Date) or a day (`2026-05-01`) in the page's language. Datetimes are in its time zone.
+ * Formats a datetime (a Date) or a day (`2026-05-01`) in the page's language, datetimes in the visitor's time zone. Text that
+ * isn't a date is shown as it is.
  *
  * @example time(context, post.created_at) // <time datetime="2026-05-01T10:00:00.000Z">May 1, 2026, 10:00 AM UTC</time>
  */

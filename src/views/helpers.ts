@@ -48,7 +48,7 @@ export interface ViewHelpers {
   deleteButton(path: string, label?: string): Html
   /** Whether the user may do something with a record, according to its policy: `can('update', post)`. */
   can(ability: string, record: object): boolean
-  /** Formats a datetime, in the visitor's time zone, or a date in the page's language. */
+  /** Formats a date, or a datetime in the visitor's time zone, in the page's language. */
   time(value: Date | string | null | undefined): Html
   /** Formats a value by its type: a datetime like `time`, a boolean as yes or no, a record by its title, JSON as code. */
   display(value: unknown): Html
@@ -78,6 +78,7 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
     time: (value) => time(context, value),
     display: (value) => display(context, value),
   }
+  // The path helpers, which can be many, are inherited instead of copied for each page.
   return Object.assign(Object.create(context.paths), helpers)
 }
 

@@ -15,7 +15,7 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** V8 creates the object of a literal each time that it is evaluated. */
+/** A constant, because V8 creates the object of a literal each time that it is evaluated, and most text needs no escaping. */
 const special = /[&<>"']/
 
 /** Escapes text for use between tags or in a quoted attribute. */
@@ -55,8 +55,8 @@ export function attributes(values: Attributes): Html {
  *
  * @example inputTag(attributes({ name: 'title', required: true }))
  */
-export function inputTag(rendered: Html): Html {
-  return new Html(`<input${rendered}>`)
+export function inputTag(renderedAttributes: Html): Html {
+  return new Html(`<input${renderedAttributes}>`)
 }
 
 function attribute(name: string, value: Attributes[string]): string {

@@ -27,7 +27,8 @@ export function linkTo(context: ViewContext, { name, ids, path }: CollectionLink
 
 /**
  * Renders the link in the heading of a column that sorts the list by this column: in ascending order, or in descending
- * order if it is sorted so. An arrow shows the order. Without a link, if the list cannot be sorted by the column.
+ * order if the list is already sorted in ascending order. An arrow shows the current order. If the list cannot be sorted by
+ * the column, the heading has no link.
  */
 export function sortLink(
   context: ViewContext,

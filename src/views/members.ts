@@ -10,7 +10,7 @@ export interface PageMembers {
   /** Responds with a template of the `templates` folder: `ctx.render('posts/show', { post })`. */
   render(view: string, locals?: Record<string, unknown>): void
 
-  /** Returns the text of a template, for example for a mail. The response does not change. */
+  /** Returns a rendered template as a string, for example for a mail. The response does not change. */
   renderToString(view: string, locals?: Record<string, unknown>): string
 
   /**

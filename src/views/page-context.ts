@@ -30,7 +30,7 @@ export class PageContext implements ViewContext {
   ) {
     this.paths = table.helpers
     this.currentUrl = ctx.url
-    // A page has about a hundred texts, so the data they share is read once.
+    // A page has about a hundred translations, so the data that they share is read once.
     this.locale = ctx.locale
     this.catalog = ctx.catalog
   }
@@ -71,6 +71,7 @@ export class PageContext implements ViewContext {
   }
 
   collections(record?: object): CollectionLink[] {
+    // The pages below '' are not nested.
     const item = record ? this.ctx.route.resource?.itemPath : ''
     return this.table.firstPagesOf(item).map((route) => ({
       name: route.resource?.plural ?? '',

@@ -65,7 +65,7 @@ function step(
 /** The parameter of a position. */
 type Parameter = 'page' | 'after' | 'before'
 
-/** The query of the page. Each link replaces the position in it. */
+/** The query of the page. All links share it: each one replaces the position of the previous link. */
 function queryOf({ currentUrl }: ViewContext): URLSearchParams {
   const mark = currentUrl.indexOf('?')
   return new URLSearchParams(mark < 0 ? '' : currentUrl.slice(mark + 1))

@@ -10,7 +10,7 @@ import { locateError } from './template-errors.js'
 export interface RendererOptions {
   /** The template folders, in order. The framework's own folder is always the last. */
   folders: string[]
-  /** Whether compiled templates are cached although a file may change: true in production, false during development. */
+  /** Whether compiled templates are used even if their files have changed: in production, not in development. */
   cache: boolean
   /** Whether templates check that records have the attributes that they read: in development. */
   checksAttributes?: boolean

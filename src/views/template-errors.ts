@@ -23,7 +23,7 @@ function stackOf({ stack = '' }: Error, { name, message }: Error): string {
   return [`${name}: ${message}`, ...frames].join('\n')
 }
 
-/** pug's own errors have `filename`, `line`, and in `msg` the message without an excerpt. */
+/** pug's own errors have `filename`, `line`, and `msg`, the message without an excerpt, which replaces the error's message. */
 function lineOfSyntaxError(error: Error) {
   const { code, filename, line, msg } = error as Partial<Record<string, unknown>> & Error
   if (!String(code).startsWith('PUG:') || typeof filename !== 'string') return undefined

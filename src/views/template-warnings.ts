@@ -3,7 +3,7 @@ import type { Context } from '../context.js'
 import { nearest } from '../naming/spelling.js'
 import { CHECK, missingAttribute } from './attribute-checks.js'
 
-/** Warns in development, once each, about misspelled texts and attributes in templates, which would only show an id or nothing. */
+/** Warns in development, once about each, about misspelled ids and attributes in templates. Pages would show the id, or nothing. */
 export class TemplateWarnings {
   private readonly reported = new Set<string>()
 

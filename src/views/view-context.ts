@@ -22,7 +22,7 @@ export interface ViewContext {
   readonly flash: FlashMessage[]
   /** The path and query of the page: `/posts?page=2`. */
   readonly currentUrl: string
-  /** The collections and singular resources that are nested in a record, or without one those of the application. */
+  /** The collections and singular resources that are nested in a record, or, without a record, in none. */
   collections?(record?: object): CollectionLink[]
   /** Whether the user may do something with a record. */
   can?(ability: string, record: object): boolean

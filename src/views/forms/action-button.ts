@@ -28,7 +28,7 @@ export class ActionButtons {
   /**
    * Renders a button that sends a request to a path.
    *
-   * @throws UnsafeAction when it is no path of this site
+   * @throws UnsafeAction when the path leads to another site
    */
   action(path: string, label: string, { method = 'POST', confirm }: ActionButtonOptions = {}): Html {
     const button = html`<button type="submit">${label}</button>`

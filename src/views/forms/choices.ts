@@ -6,7 +6,7 @@ import type { ViewContext } from '../view-context.js'
 import { textValue } from './input-values.js'
 
 /** A choice of a select: a word, a value with a label, or a record, which is shown by its title, name or id. */
-export type Choice = string | { value: string; label: string } | Labelled
+export type Choice = string | { value: string; label: string } | LabeledRecord
 
 /** The empty option of a select. */
 export function blankOption(text: string): Html {
@@ -36,7 +36,7 @@ export function choiceLabel(choice: Choice, labelOf: (word: string) => string): 
 }
 
 /** A record that a select may offer. */
-interface Labelled {
+interface LabeledRecord {
   id: string
   title?: unknown
   name?: unknown
@@ -56,7 +56,7 @@ export function sortByLabel<T extends { id: string }>(records: readonly T[], loc
     .map(({ record }) => record)
 }
 
-function titleOrName({ title, name }: Labelled): string {
+function titleOrName({ title, name }: LabeledRecord): string {
   return textValue(title ?? name)
 }
 
@@ -64,7 +64,7 @@ function titleOrName({ title, name }: Labelled): string {
 const collator = memoizeByLocale((locale) => new Intl.Collator(locale, { numeric: true }))
 
 /** The label of a record: its title, else its name, else its id. */
-export function recordLabel({ id, title, name }: Labelled): string {
+export function recordLabel({ id, title, name }: LabeledRecord): string {
   return textValue(title ?? name ?? id)
 }
 
@@ -88,9 +88,9 @@ export function offer(offered: Offered, locale: string): Offer {
 
 /** The hint of a text field for an id: the selected record, and a link to the list of all records if there is a list. */
 export function idHint(context: ViewContext, { collection }: Offer, selected?: Choice): Html {
-  const name = selected && context.t('kit.present', { name: choiceLabel(selected, String) })
+  const present = selected && context.t('kit.present', { name: choiceLabel(selected, String) })
   const list = context.collections?.().find((link) => link.name === collection)
-  return html`${name && html`${name} `}${
+  return html`${present && html`${present} `}${
     list ? html`${context.t('kit.id_from')} ${linkTo(context, list)}` : context.t('kit.id')
   }`
 }

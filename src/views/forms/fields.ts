@@ -47,7 +47,11 @@ export class Fields {
     </div>`
   }
 
-  /** @param hint the hint, if it is not text */
+  /**
+   * Renders a field: label, hint, input and errors. Unless it is required, the label states that it is optional.
+   *
+   * @param hint replaces the hint of the options, if it is not text
+   */
   protected field(attribute: string, options: FieldOptions, input: Html, hint?: Html): Html {
     const optional =
       !options.required && html` <span class="optional">${this.context.t('kit.optional')}</span>`
@@ -57,6 +61,7 @@ export class Fields {
     </div>`
   }
 
+  /** Renders the attributes of an input. The options override the defaults. */
   protected attributesOf(attribute: string, options: FieldOptions, defaults: Attributes = {}): Html {
     return attributes({
       id: this.idOf(attribute),

@@ -53,9 +53,9 @@ class FilterForm extends Fields {
 
   render(): Html {
     const { context, query } = this
-    const shown = this.fields.map(({ parameter }) => parameter).concat(this.isSearchable ? 'search' : [])
-    const summary = this.summary('kit.filter_errors', (parameter) => shown.includes(parameter))
-    if (shown.length === 0) return summary
+    const names = this.fields.map(({ parameter }) => parameter).concat(this.isSearchable ? 'search' : [])
+    const summary = this.summary('kit.filter_errors', (parameter) => names.includes(parameter))
+    if (names.length === 0) return summary
     const canClear = query.isFiltered || query.errors !== undefined
     return html`${summary}
       <form class="filters" method="get" role="search" aria-label="${context.t('kit.filter')}">
@@ -77,10 +77,10 @@ class FilterForm extends Fields {
   /** The filters are unfolded while one of them is set or wrong. */
   private filters(): Html {
     const { context, query, fields } = this
-    const set = fields.filter(({ parameter }) => query.texts(parameter).some(Boolean)).length
+    const count = fields.filter(({ parameter }) => query.texts(parameter).some(Boolean)).length
     const hasTimes = fields.some(({ kind, operator }) => kind === 'datetime' && operator !== 'null')
-    return html`<details${set > 0 && html` open`}>
-      <summary>${context.t('kit.filters')}${set > 0 && ` (${set})`}</summary>
+    return html`<details${count > 0 && html` open`}>
+      <summary>${context.t('kit.filters')}${count > 0 && ` (${count})`}</summary>
       ${hasTimes && html`<p class="hint">${context.t('kit.filter_times')}</p>`}
       <div class="fields">${fields.map((field) => this.filter(field))}</div>
       <button type="submit">${context.t('kit.filter')}</button>
@@ -177,7 +177,7 @@ class FilterForm extends Fields {
     return label(this.context, `${this.model}.${field?.attribute ?? ''}.${word}`)
   }
 
-  /** A dot would have a meaning in selectors. */
+  /** Replaces the dots in the name of a parameter, which would have a meaning in CSS selectors. */
   protected override idOf(parameter: string, part?: string): string {
     return super.idOf(parameter.replaceAll('.', '_'), part)
   }

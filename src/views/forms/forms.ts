@@ -43,13 +43,13 @@ export class Form extends Fields {
   hiddenFields(): Html {
     const version = versionField(this.record)
     const key = this.#method === 'POST' && isNewRecord(this.record) && this.context.newKey?.()
-    const own = version
+    const versionOrKey = version
       ? hiddenField(version.name, version.value)
       : key && hiddenField('idempotency_key', key)
-    return html`${hiddenFields(this.context, this.#method)}${own}`
+    return html`${hiddenFields(this.context, this.#method)}${versionOrKey}`
   }
 
-  /** Renders the errors, with a link to each field. The browser focuses it when the page opens. Without errors, it is empty. */
+  /** Renders the errors, with a link to each field. The browser focuses the summary when the page opens. Empty without errors. */
   errorSummary(): Html {
     return this.summary('kit.errors', (attribute) => attribute !== 'base')
   }
@@ -124,6 +124,7 @@ export class Form extends Fields {
         : this.#idField(attribute, offered, options)
     }
     const selected = this.#values(attribute)
+    // A required field with a value needs no empty option.
     const isChosen = offered.choices.some((choice) => selected.includes(choiceValue(choice)))
     const blank = blankOption(this.context.t(options.required ? 'kit.choose' : 'kit.none'))
     return this.field(
@@ -150,6 +151,7 @@ export class Form extends Fields {
     const isEmpty = boxes.length === 0
     const group = attributes({
       class: 'field checkboxes',
+      // Error messages link to the first box, or to the group if there is none.
       id: isEmpty && this.idOf(attribute),
       'aria-describedby': this.descriptionOf(attribute, hint),
     })
@@ -190,7 +192,7 @@ export class Form extends Fields {
     return this.context.submittedValue?.(this.record, attribute) ?? value
   }
 
-  /** Error messages link to the first checkbox, so it has the id of the attribute. */
+  /** Renders a checkbox of a group. */
   #box(attribute: string, choice: Choice, index: number, options: FieldOptions): Html {
     const value = choiceValue(choice)
     const id = this.#partId(attribute, index)
@@ -213,7 +215,7 @@ export class Form extends Fields {
     </div>`
   }
 
-  /** A text field for the id of one more record of a list, or for each submitted text that is not the id of a record. */
+  /** Renders a text field for the id of one more record, or a field for each submitted value that no choice has. */
   #otherIds(attribute: string, { choices }: Offer): Html[] {
     const offered = choices.map(choiceValue)
     const others = this.#values(attribute).filter((value) => value !== '' && !offered.includes(value))
@@ -225,6 +227,7 @@ export class Form extends Fields {
     })
   }
 
+  /** The first part has the id of the attribute, to which error messages link. */
   #partId(attribute: string, index: number): string {
     return index === 0 ? this.idOf(attribute) : this.idOf(attribute, String(index + 1))
   }

@@ -19,7 +19,7 @@ export function hiddenField(name: string, value: string): Html {
 /**
  * Returns the path that a form is sent to. A form has a CSRF token, which no other site may receive.
  *
- * @throws UnsafeAction when it is a URL of another site, or one with a script
+ * @throws UnsafeAction when it is a URL of another site, or a `javascript:` URL
  */
 export function actionPath(path: string): string {
   if (isOfThisSite(path)) return path
