@@ -25,12 +25,13 @@ export function scopeOf(policy: PolicyClass, user: unknown): Conditions {
   return scope as Conditions
 }
 
-/** Whether a value of a condition is missing, at any depth. TypeORM ignores an object without keys of its own. */
+/** Whether a value of a condition is missing, at any depth. An object without keys is missing, too, because TypeORM ignores it. */
 function isMissing(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return value === undefined || value === null
   if (value instanceof Date || InstanceChecker.isFindOperator(value)) return false
   if (value instanceof Model) return isMissing(value.id)
   const values = Object.values(value)
+  // A value under a symbol, or under a key that is not enumerable, counts as missing. A list has such a key: `length`.
   if (values.length < Reflect.ownKeys(value).length - (Array.isArray(value) ? 1 : 0)) return true
   const isNested = Array.isArray(value) || isPlainObject(value)
   return values.length === 0 || (isNested && values.some(isMissing))
@@ -45,9 +46,9 @@ export function isAllowed(
 ): boolean | Promise<boolean> {
   const instance = instanceOf(policy)
   if (!isAbility(policy, ability)) return false
-  const answer: unknown = Reflect.apply(Reflect.get(instance, ability), instance, [user, record])
+  const result: unknown = Reflect.apply(Reflect.get(instance, ability), instance, [user, record])
   // A method that forgets its `return` allows nothing.
-  return answer instanceof Promise ? answer.then((result) => result === true) : answer === true
+  return result instanceof Promise ? result.then((allowed) => allowed === true) : result === true
 }
 
 /** Whether a name is an ability of a policy: a method of its class or superclasses, but neither `scope` nor one of Object. */

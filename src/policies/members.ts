@@ -28,7 +28,7 @@ declare module '../context.js' {
 export interface PolicyMembers {
   /**
    * Calls the policy of a record's model, to check that the user may do what the handler does. The ability is the name of
-   * the policy's method: `create` in `new` and `create`, `update` in `edit` and `update`, otherwise the name of the action.
+   * the policy's method: `create` in `new` and `create`, `update` in `edit` and `update`, otherwise the name of the handler.
    * If the record has another model than the resource, for example because it is the parent, the ability is `update`.
    *
    * @returns the record
@@ -85,14 +85,16 @@ export interface PolicyMembers {
   checkAuthorized(): void
 }
 
-/** Returns the ability for an action. `new` shows the form of `create`, and `edit` the form of `update`. */
-function abilityOf(action: string): string {
-  return action === 'new' ? 'create' : action === 'edit' ? 'update' : action
+/** Returns the ability for a handler. `new` shows the form of `create`, and `edit` the form of `update`. */
+function abilityOf(handler: string): string {
+  return handler === 'new' ? 'create' : handler === 'edit' ? 'update' : handler
 }
 
-/** The permission for a record: the id that it had, unless it was new, and each allowed ability with the owner that it had. */
+/** The permission for a record. */
 interface Authorization {
+  /** The id that the record had when it was authorized; undefined if it was new. */
   id: string | undefined
+  /** The allowed abilities, with the owner that the record had (see `ownerOf`). */
   abilities: Map<string, string>
 }
 
@@ -152,6 +154,7 @@ export function policyMembers(
     async noteWrite(record, ability) {
       if (isUnscoped in this || !policyOf(this, record.constructor)) return
       const { handlerName, resource } = this.route
+      // The handler may have authorized the write itself, or what the handler is named after, such as `publish`.
       const names = [ability, abilityOf(resource?.action ?? '')]
       const authorization = authorizations.get(this)?.get(record)
       if (authorization?.id !== undefined && authorization.id !== record.id)
@@ -168,6 +171,7 @@ export function policyMembers(
 
     checkAuthorized() {
       const { handlerName, resource } = this.route
+      // The policies of the parents come before that of the resource.
       const [lastPolicy] = resource?.policies.slice(-1) ?? []
       if (lastPolicy) rejectUnawaited(this)
       if (lastPolicy && !authorizations.has(this))
@@ -222,7 +226,7 @@ function prepareAuthorization(ctx: Context, record: Model, ability: string): () 
   }
 }
 
-/** The values that determine whose record it is: those of its foreign keys, and of the columns in its scope. */
+/** The values that determine whose record it is, as JSON: those of its foreign keys, and of the columns in its scope. */
 function ownerOf(ctx: Context, record: Model): string {
   const { relations } = ctx.tx.dataSource.getMetadata(record.constructor)
   const keys = relations.flatMap(({ isManyToMany, joinColumns }) => (isManyToMany ? [] : joinColumns))

@@ -1,7 +1,7 @@
 import type { Model } from '../data/model.js'
 import type { Where } from '../data/records/conditions.js'
 
-/** The type of `nothing`. TypeScript would widen a symbol that a method returns. */
+/** The type of `nothing`: a class, because TypeScript would widen the type of a symbol that a method returns. */
 export class Nothing {
   readonly isNothing = true
 }
