@@ -55,8 +55,10 @@ export const singularIds = memoize(
   1000,
 )
 
+/** Returns an id with the namespaces of a path before it, and then with ever fewer of them: `admin.comments`, `comments`. */
 function addNamespaces(path: string, id: string): string[] {
   const segments = path.split('/').filter(Boolean)
+  // A parameter, or the collection before it.
   const isItem = (index: number) =>
     isParameter(segments[index] ?? '') || isParameter(segments[index + 1] ?? '')
   const namespace = segments.slice(0, -1).filter((_, index) => !isItem(index))

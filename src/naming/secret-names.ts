@@ -1,6 +1,6 @@
 /** The rules by which names count as secret. */
 export interface NameRules {
-  /** Texts that may be anywhere in a name, however it is written: `secret` is in `clientSecrets`. */
+  /** Strings that may be anywhere in a name, however it is written: `secret` is in `clientSecrets`. */
   parts?: readonly string[]
   /** Beginnings of a word that is not the first one: `key` is in `apiKey`, and not in `keyboard` or `monkey`. */
   laterWords?: readonly string[]
@@ -51,7 +51,7 @@ export function nameMatcher({ parts = [], laterWords = [], words = [], names = [
 /** Whether the generator treats an attribute as a secret: `password_digest`, `api_token`, and not `secretary`. */
 export const isSecretAttribute = nameMatcher({ words: attributeWords })
 
-/** A name in lower case without what separates its words: `userPassword`, `user[password]` and `User-Password` are one. */
+/** A name in lower case without what separates its words: `userPassword`, `user[password]` and `User-Password` are the same. */
 export function bareName(name: string): string {
   return name
     .normalize('NFKC')

@@ -1,4 +1,4 @@
-/** Returns the most similar known word for "did you mean", or undefined if none is similar enough. */
+/** Returns the most similar word for "did you mean"; undefined if more than two letters, and more than a third of them, differ. */
 export function nearest(word: string, words: Iterable<string>): string | undefined {
   const candidates = [...words].map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
   const best = candidates.toSorted((a, b) => a.distance - b.distance)[0]
@@ -23,7 +23,9 @@ function reverse(text: string): string {
   return [...text].toReversed().join('')
 }
 
+/** The number of letters to add, remove or replace that turn one word into the other (the Levenshtein distance). */
 function editDistance(a: string, b: string): number {
+  // Each row has the distances of a beginning of `a` to all beginnings of `b`.
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (const [i, letter] of [...a].entries()) {
     const next = [i + 1]
