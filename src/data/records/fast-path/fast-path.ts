@@ -288,7 +288,7 @@ function write(tx: EntityManager, sql: string, values: unknown[]): Promise<unkno
   return engineOf(tx.dataSource).failureAborts ? inSavepoint(tx, execute) : execute(tx)
 }
 
-/** The protected methods of `Model` that set ids and timestamps. Only a model that overrides them may return a promise. */
+/** The protected methods of `Model` that set ids and timestamps. Only methods that override them may return a promise. */
 function protectedMethodsOf(record: Model) {
   return record as unknown as { setGeneratedColumns(): unknown; stampUpdate(): unknown }
 }
