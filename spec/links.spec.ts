@@ -14,6 +14,22 @@ describe('The documentation', () => {
       expect(broken).to.deep.equal([])
     })
   }
+
+  for (const page of ['CONTRIBUTING.md', 'docs/architecture.md'])
+    it(`names in ${page} only code that its file contains`, () => {
+      // `toText` in `src/data/records/conditions.ts`
+      const places = read(page).matchAll(/((?:`\w+`(?:, | and )?)+) in `((?:src\/)[\w/-]+\.ts)`/g)
+      const named = [...places].flatMap(([, names = '', file = '']) =>
+        [...names.matchAll(/\w+/g)].flatMap(([name]) => (name === 'and' ? [] : [`${name} in ${file}`])),
+      )
+      const missing = named.filter((place) => {
+        const [name = '', file = ''] = place.split(' in ')
+        return !existsSync(join(root, file)) || !read(file).includes(name)
+      })
+      expect(missing).to.deep.equal([])
+      if (page === 'CONTRIBUTING.md')
+        expect(named).to.include('OPERATORS in src/data/lists/definition/compile.ts')
+    })
 })
 
 describe('linksOf(markdown) and anchorsOf(markdown)', () => {

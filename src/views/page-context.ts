@@ -71,8 +71,9 @@ export class PageContext implements ViewContext {
   }
 
   collections(record?: object): CollectionLink[] {
-    // The pages below '' are not nested.
+    // The pages below '' are not nested. A route without a resource has no item.
     const item = record ? this.ctx.route.resource?.itemPath : ''
+    if (item === undefined) return []
     return this.table.firstPagesOf(item).map((route) => ({
       name: route.resource?.plural ?? '',
       ids: route.resource?.isSingular ? singularIds(route.path) : collectionIds(route.path),
