@@ -13,8 +13,8 @@ export interface Account extends Model {
 export type AccountClass<User extends Account = Account> = new () => User
 
 /**
- * A text that changes with the password and the address of a user. It does not reveal the hash. Sessions, bearer tokens and
- * links that carry it end when one of them changes.
+ * Returns a digest of 132 bits of a user's id, address and password hash, which does not reveal the hash. Sessions, bearer
+ * tokens and links that contain the digest become invalid when the user's address or password changes.
  */
 export function passwordStamp(user: Account): string {
   return createHash('sha256')
@@ -23,13 +23,13 @@ export function passwordStamp(user: Account): string {
     .slice(0, 22)
 }
 
-/** The longest text that is read as an address. An address has at most 254 characters. */
+/** The maximum length of a string that is normalized: some longer ones take minutes. An address has at most 254 characters. */
 const maxLength = 1000
 
 /**
  * The form in which an email address is stored, looked up and counted: trimmed, in lower case, in one Unicode form.
- * Returns an empty string for a value that isn't text, for a text of more than 1,000 characters (some take minutes to normalize),
- * and for a text that no database stores, because it contains a NUL or half a surrogate pair.
+ * Returns an empty string for a value that is not a string, for a string of more than 1,000 characters, and for a string that
+ * no database stores, because it contains a NUL or half a surrogate pair.
  */
 export function normalizeEmail(address: unknown): string {
   if (typeof address !== 'string' || address.length > maxLength) return ''

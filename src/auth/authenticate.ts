@@ -18,11 +18,11 @@ export interface AuthenticateOptions<User extends Account> {
 }
 
 /**
- * Sets `ctx.user` to the user of the session, or of the bearer token. The user is read in each request, outside of the
- * request's transaction, so that a deleted user is signed out by the next request.
+ * Sets `ctx.user` to the user of the session, or of the bearer token. The user is read in each request, so that a deleted
+ * user is signed out by the next request. The query runs outside of the request's transaction.
  *
- * The browser does not store a page for a user (`Cache-Control: private, no-store`), so that it isn't shown again after
- * the sign-out. JSON and XML are revalidated.
+ * The browser does not store a page for a user (`Cache-Control: private, no-store`), so that it does not show the page after
+ * the sign-out. It stores JSON and XML, and revalidates them.
  *
  * @example app.use(authenticate(database, User))
  */
@@ -49,7 +49,7 @@ export function authenticate<User extends Account>(
   if (tokens) tokenMiddleware.add(authenticate)
   return Object.assign(authenticate, { beforeBody: true, needsSecret: 'Signed tokens', setsUser: true })
 
-  /** Finds the user of a session or a token; undefined if the password has changed since the sign-in. */
+  /** Finds the user of a session or a token; undefined if the user's password or address has changed since. */
   async function findUser(login: { id: string; stamp: string } | undefined): Promise<User | undefined> {
     if (!login) return undefined
     // The compiler cannot see that every user has an id.
@@ -59,9 +59,10 @@ export function authenticate<User extends Account>(
   }
 }
 
-/** The value of `Cache-Control` that other middleware sets for responses that depend on the session. */
+/** The value of `Cache-Control` that the framework sets for responses that depend on the session. */
 const sessionCacheControl = 'private, no-cache'
 
+/** Sets `Cache-Control` for the response to a user, unless the handler has set another value. */
 function setCacheControl(ctx: Context): void {
   const current = ctx.res.getHeader('Cache-Control') ?? sessionCacheControl
   if (ctx.headerSent || current !== sessionCacheControl) return

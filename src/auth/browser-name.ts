@@ -1,3 +1,4 @@
+/** In the order of the search, because most headers also contain `Chrome` and `Safari`. */
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdg(e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -7,6 +8,7 @@ const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bSafari\//, 'Safari'],
 ]
 
+/** In the order of the search, because Android's headers contain `Linux`, and those of iOS `Mac OS X`. */
 const systems: readonly (readonly [RegExp, string])[] = [
   [/\bAndroid\b/, 'Android'],
   [/\b(iPhone|iPad)\b/, 'iOS'],
@@ -17,8 +19,8 @@ const systems: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Returns the browser and the system in the `User-Agent` header: `Firefox, Linux`. For other programs, returns the name before
- * the first `/`: `curl`. Returns an empty string if the header has neither.
+ * Returns the browser and the system in the `User-Agent` header: `Firefox, Linux`. For a program that is not a browser, returns
+ * the name before the first `/`: `curl`. Returns an empty string if the header contains none of them.
  */
 export function browserName(userAgent: string): string {
   const browser = find(browsers, userAgent) ?? /^[\w-]+(?=\/)/.exec(userAgent)?.[0]

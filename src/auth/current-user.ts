@@ -2,12 +2,12 @@ import { PerRequest } from '../extension.js'
 import type { Context } from '../index.js'
 import type { Account } from './account.js'
 
-/** Returns the user of a request. Applications declare the `user` property of the context with their own model. */
+/** Returns `ctx.user`; undefined without a user. Applications declare the property with the type of their own model. */
 export function currentUser(ctx: Context): Account | undefined {
   return Reflect.get(ctx, 'user')
 }
 
-/** The times at which the users of requests signed in; `bearer` for requests that are authenticated by `Authorization`. */
+/** The sign-in time of a request's session, or `bearer` for a request that is authenticated by `Authorization`. */
 const signIns = new PerRequest<number | 'bearer'>()
 
 /**
@@ -37,7 +37,7 @@ export function usesBearer(ctx: Context): boolean {
   return signIns.get(ctx) === 'bearer'
 }
 
-/** Returns the time at which the user signed in, in milliseconds since 1970; 0 with a bearer token. */
+/** Returns the time at which the user signed in, in milliseconds since 1970; 0 without a sign-in or with a bearer token. */
 export function signInTime(ctx: Context): number {
   return Number(signIns.get(ctx)) || 0
 }

@@ -9,8 +9,9 @@ import { maxInputLength } from './passwords.js'
 const lengths = { min: 8, max: 200 }
 
 /**
- * Adds an error if a new password is too short (less than 8 characters), too long (more than 200), one of the 10,000 most
- * common ones, or the address of its user. Character types are not checked, and passwords are neither truncated nor trimmed.
+ * Adds an error if a new password is missing, too short (less than 8 characters), too long (more than 200), one of the 10,000
+ * most common ones, or the address of its user with or without the part from the `@`. Character types are not checked, and
+ * passwords are neither truncated nor trimmed.
  *
  * @returns whether the password is acceptable
  * @example if (checkPassword(ctx, errors, user, password)) user.password_hash = await hashPassword(password)
@@ -33,6 +34,7 @@ export function checkPassword(
 
 function brokenRule(password: unknown, address: string): string | undefined {
   if (typeof password !== 'string' || password === '') return 'present'
+  // Normalizing such a password could take minutes.
   if (password.length > maxInputLength) return 'password_too_long'
   const text = password.normalize('NFKC')
   const { length } = [...text]
@@ -48,10 +50,10 @@ function isAddress(password: string, address: unknown): boolean {
   return email !== '' && [email, email.replace(/@.*/, '')].includes(normalizeEmail(password))
 }
 
-let passwords: ReadonlySet<string> | undefined
+let commonPasswords: ReadonlySet<string> | undefined
 
 /** Returns the common passwords. The file is read on the first call. */
 function readCommonPasswords(): ReadonlySet<string> {
   const file = join(import.meta.dirname, '../../../passwords/common.txt')
-  return (passwords ??= new Set(readFileSync(file, 'utf8').trimEnd().split('\n')))
+  return (commonPasswords ??= new Set(readFileSync(file, 'utf8').trimEnd().split('\n')))
 }

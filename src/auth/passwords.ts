@@ -2,7 +2,7 @@ import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
 import { currentEnvironment, PasswordTooLong } from '../extension.js'
 import { WorkQueue } from './work-queue.js'
 
-/** The parameters of scrypt. */
+/** The parameters of scrypt: the cost, the block size `r` and the parallelization `p`. */
 interface Parameters {
   /** The binary logarithm of the cost. */
   ln: number
@@ -17,15 +17,16 @@ const strongParameters: Parameters = { ln: 15, r: 8, p: 3 }
 const testParameters: Parameters = { ln: 10, r: 8, p: 1 }
 
 /**
- * The maximum length of a text that is hashed, which leaves room for 200 characters in any spelling. Longer texts would
- * occupy the process: some take minutes to normalize.
+ * The maximum length of a password that is hashed. It leaves room for 200 characters in any Unicode form. Longer passwords
+ * could occupy the process: some take minutes to normalize.
  */
 export const maxInputLength = 4096
 
+/** Lengths in bytes. */
 const saltLength = 16
 const hashLength = 32
 
-/** A hash takes a few hundred milliseconds of a core and 32 MiB, so only two are computed at a time. */
+/** A hash takes a few hundred milliseconds of a core and 32 MiB, so only 2 are computed at a time, and at most 100 wait. */
 const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the same time.')
 
 /**
@@ -35,7 +36,7 @@ const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the
  * Call it before the request's first query or after its commit, because it takes a few hundred milliseconds. In the
  * `test` environment it takes a few, with `ln=10` and `p=1`.
  *
- * @throws HttpError (413) when the password has more than 4,096 characters, which `checkPassword` rejects
+ * @throws HttpError (413) when the password has more than 4,096 characters, for which `checkPassword` adds an error
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
  */
 export async function hashPassword(password: string): Promise<string> {
@@ -48,9 +49,9 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether a password matches a stored hash. Without a hash, because there is no such user, it does the same work and
- * returns false, so its duration does not reveal which users exist. For a text of more than 4,096 characters, it returns
- * false without work.
+ * Whether a password matches a stored hash. Without a hash, because no user was found, it does the same work and returns
+ * false, so that its duration does not reveal which users exist. For a password of more than 4,096 characters, it returns
+ * false at once.
  *
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
  */
@@ -62,7 +63,7 @@ export async function verifyPassword(password: string, stored?: string | null): 
   return timingSafeEqual(derived, hash) && parsed !== undefined
 }
 
-/** Whether a hash has weaker parameters than new ones. If so, hash the password again after a sign-in. */
+/** Whether a hash has weaker parameters than new hashes, or is malformed. If so, hash the password again after a sign-in. */
 export function needsRehash(stored: string): boolean {
   const parameters = parse(stored)?.parameters
   const { ln, r, p } = currentParameters()
@@ -85,6 +86,7 @@ function createDummyHash(): StoredHash {
   return { parameters: currentParameters(), salt, hash }
 }
 
+/** Parses a result of `hashPassword`; undefined if it is malformed or missing. */
 function parse(stored: string | null | undefined): StoredHash | undefined {
   const [, ln, r, p, salt = '', hash = ''] =
     /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([^$]+)\$([^$]+)$/.exec(stored ?? '') ?? []
@@ -95,6 +97,7 @@ function parse(stored: string | null | undefined): StoredHash | undefined {
 }
 
 function derive(password: string, salt: Buffer, { ln, r, p }: Parameters): Promise<Buffer> {
+  // scrypt needs a little more than 128 * N * r bytes, and Node's default maximum is 32 MiB.
   const options = { N: 2 ** ln, r, p, maxmem: 2 ** ln * r * 256 }
   return new Promise((resolve, reject) => {
     scrypt(password.normalize('NFKC'), salt, hashLength, options, (error, key) =>

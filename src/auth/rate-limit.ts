@@ -31,7 +31,7 @@ export interface RateLimitOptions {
   by?: (ctx: Context) => string | undefined
   /** Whether only failures count: a response below 400 is not counted (false). */
   failures?: boolean
-  /** The name of the limit. Limits with the same name share their counts. By default each has its own. */
+  /** The name of the limit. Limits with the same name and store share their counts. By default, each limit has its own name. */
   name?: string
   /** Stores the counts: `databaseLimits(database)`, `redisLimits(client)`, or by default the memory of this process. */
   store?: LimitStore
@@ -54,11 +54,12 @@ let limitCount = 0
  *
  * @example
  * app.use(rateLimit({ to: 100, within: '1 minute' }))
- * @throws TooManyRequests (429); ServiceUnavailable (503) when the store fails and `ifStoreFails` is `reject`
+ * @throws DeclarationError when `within` is malformed
+ * @throws TooManyRequests (429) in a request; ServiceUnavailable (503) when the store fails and `ifStoreFails` is `reject`
  */
 export function rateLimit(options: RateLimitOptions): RateLimit {
   limitCount += 1
-  // The `by` function may read the body.
+  // The `by` function may read the body, so the limit then runs after the body.
   const beforeBody = options.by === undefined
   const { to, by = (ctx) => clientNetwork(ctx.ip), failures = false, name = `limit-${limitCount}` } = options
   const { ifStoreFails = 'pass' } = options
@@ -70,13 +71,13 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     const key = by(ctx)
     if (key === undefined) return next()
     const hash = hashKey(key)
-    // A request that is retried after a conflict is counted once.
-    if (!isCounted.has(ctx)) await count(ctx, hash)
+    // A request that is retried after a conflict is counted once. The value is false if the store has failed.
+    if (!isCounted.has(ctx)) await countRequest(ctx, hash)
     await next()
     if (failures && isCounted.get(ctx) && ctx.status < 400) decrement(ctx, hash)
   }
 
-  async function count(ctx: Context, hash: string): Promise<void> {
+  async function countRequest(ctx: Context, hash: string): Promise<void> {
     const result = await callStore(ctx, () => store.increment(hash, window))
     isCounted.set(ctx, result !== undefined)
     if (result) check(ctx, result)
@@ -91,12 +92,17 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     throw new TooManyRequests(seconds)
   }
 
-  /** Uncounts a request, after its commit: before, a store in the database would wait for the request's own transaction. */
-  function decrement(ctx: Context, hash: string): unknown {
+  /**
+   * Subtracts a request from its count after the commit. Before, a store in the database would wait for the request's own
+   * transaction. A limit before the body has no commit to wait for: it runs outside of the transaction.
+   */
+  function decrement(ctx: Context, hash: string): void {
     const work = () => callStore(ctx, () => store.decrement(hash), 'pass')
-    return !beforeBody && hasTransaction(ctx) ? ctx.afterCommit(work) : work()
+    if (!beforeBody && hasTransaction(ctx)) ctx.afterCommit(work)
+    else void work()
   }
 
+  /** Calls the store. If it fails, returns undefined, or throws ServiceUnavailable (503) with `reject`. */
   async function callStore<T>(
     ctx: Context,
     work: () => Promise<T>,
@@ -105,6 +111,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     try {
       return await outsideTransaction(ctx, `rateLimit() "${name}"`, work)
     } catch (cause) {
+      // Not a failure of the store, but a mistake of the application.
       if (cause instanceof WaitsForItself) throw cause
       if (onFailure === 'reject')
         throw new ServiceUnavailable('The store of rate limits does not respond.', 5, { cause })

@@ -7,25 +7,26 @@ import { storeReturnTo } from './return-to.js'
 
 /** The options of `requireUser()`. */
 export interface RequireUserOptions {
-  /** The time since the sign-in, after which the user has to sign in again: `'15 minutes'`. */
+  /** The maximum time since the sign-in. Afterwards, the user has to sign in again: `'15 minutes'`. */
   recently?: Duration
   /** The name of the route of the sign-in page (`newSessionPath`). */
   signInPath?: string
 }
 
 /**
- * Rejects requests without a user: a page is redirected to the sign-in page with 303, JSON and XML return 401. After the
- * sign-in, the visitor returns to the page.
+ * Rejects requests without a user. A request for HTML is redirected to the sign-in page with 303, and after the sign-in, the
+ * visitor returns to the page. A request for JSON or XML, or with a bearer token, gets the response 401.
  *
  * Routes that are declared below it are for users. `kit routes --public` lists the others.
  *
  * @example
  * app.use(authenticate(database, User))
  * app.use(requireUser())
+ * @throws DeclarationError when `recently` is malformed
  */
 export function requireUser(options: RequireUserOptions = {}): Middleware {
   const { signInPath = 'newSessionPath' } = options
-  const recently = options.recently === undefined ? Infinity : milliseconds(options.recently)
+  const maxAge = options.recently === undefined ? Infinity : milliseconds(options.recently)
 
   async function requireUser(ctx: Context, next: Next): Promise<void> {
     if (currentUser(ctx) && isRecent(ctx)) return next()
@@ -36,15 +37,15 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
     ctx.seeOther(ctx.pathFor(signInPath), { info: ctx.t('account.sign_in_first') })
   }
 
-  /** Whether the last sign-in is recent enough. A bearer token has no sign-in time, so it is never recent. */
+  /** Whether the sign-in is recent enough. With `recently`, a bearer token never is, because it has no sign-in time. */
   function isRecent(ctx: Context): boolean {
-    return recently === Infinity || signInTime(ctx) > Date.now() - recently
+    return maxAge === Infinity || signInTime(ctx) > Date.now() - maxAge
   }
 
   return Object.assign(requireUser, { beforeBody: true, openapi: describe })
 
   function describe({ middleware }: DeclaredRoute): MiddlewareDescription {
-    const hasTokens = recently === Infinity && middleware.some((fn) => tokenMiddleware.has(fn))
+    const hasTokens = maxAge === Infinity && middleware.some((fn) => tokenMiddleware.has(fn))
     const headers = { 'WWW-Authenticate': { description: 'How to authenticate', required: true } }
     return {
       responses: { 401: { description: 'There is no user', headers } },

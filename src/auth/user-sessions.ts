@@ -22,13 +22,13 @@ export interface UserSession {
   /** The address of the client at the sign-in; null if it is not known. */
   ip: string | null
   signed_in_at: Date
-  /** The time of the last use, which is updated at most once an hour. */
+  /** The time of the last use, which is updated at most once an hour; for the current session, now. */
   last_used_at: Date
 }
 
 /** The sessions of the user who has signed in. */
 export interface UserSessions {
-  /** Lists the sessions that have not ended, the last used first: at most 100. */
+  /** Lists the sessions that have not ended, at most 100, in descending order of their last use. */
   list(ctx: Context): Promise<UserSession[]>
   /**
    * Ends a session. Ending the current one signs the user out.
@@ -44,6 +44,7 @@ export interface UserSessions {
 interface Row {
   id: string
   content: string
+  /** In milliseconds since 1970. Some drivers return a `bigint` column as a string. */
   used_at: string | number
 }
 
@@ -52,7 +53,7 @@ const maxSessions = 100
 
 /**
  * Lists and ends the sessions of a user, which `databaseSessions(database)` stores. If `authenticate` has the `keepClient`
- * option, they contain the browser and the address of the sign-in.
+ * option, each session contains the browser and the address of its sign-in.
  *
  * @example
  * const sessions = userSessions(database)
@@ -62,6 +63,7 @@ export function userSessions(
   database: Database,
   { table = 'sessions' }: UserSessionsOptions = {},
 ): UserSessions {
+  /** Finds all sessions, or only the one with an id. */
   async function find(ctx: Context, id?: string): Promise<UserSession[]> {
     const user = signedInUser(ctx)
     const rows = await database.read((tx) => {
@@ -107,8 +109,9 @@ function signedInUser(ctx: Context): Account {
   return user
 }
 
-/** Reads the session of a row; undefined if a change of the password has ended it. */
+/** Reads the session of a row; undefined if a change of the password or the address has ended it, or if it is unreadable. */
 function readRow(ctx: Context, { id, content, used_at }: Row, user: Account): UserSession | undefined {
+  // `Object` returns an empty object for a value that is missing.
   const values = Object(readSession(content)?.['content'])
   if (values[sessionKeys.stamp] !== passwordStamp(user)) return undefined
   const { ip, user_agent } = Object(values[sessionKeys.client])

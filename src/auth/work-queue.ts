@@ -16,14 +16,14 @@ export class WorkQueue {
     private readonly message: string,
   ) {}
 
-  /** @throws ServiceUnavailable (503) when too many tasks wait already */
+  /** @throws ServiceUnavailable (503, with `Retry-After: 5`) when too many tasks wait already */
   async run<T>(task: () => Promise<T>): Promise<T> {
     if (this.running >= this.maxRunning) await this.wait()
     else this.running += 1
     try {
       return await task()
     } finally {
-      // The next task takes over, so the number of running tasks stays the same.
+      // The next task replaces this one, so the number of running tasks stays the same.
       const next = this.waiting.shift()
       if (next) next()
       else this.running -= 1
