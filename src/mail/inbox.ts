@@ -48,7 +48,7 @@ export class Inbox {
 /** The newest 100 messages that the application has sent, in specs and in development. It is empty in other environments. */
 export const mails = new Inbox()
 
-/** The content security policy of a mail, which runs no scripts and loads nothing. Its links open in the window. */
+/** The content security policy of a shown mail: it runs no scripts and loads nothing. Its links may leave the inbox's frame. */
 const contentPolicy =
   "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 

@@ -20,8 +20,8 @@ export interface MailerOptions {
   /** The server: `smtp://user:password@mail.example:587` (`MAIL_URL`). */
   url?: string
   /**
-   * The queue of `jobQueue`. A mail is then a job of the request's transaction: it is sent if the request is committed, and
-   * again later if the mail server fails.
+   * The queue of `jobQueue`. A mail is then a job of the request's transaction: it is sent if the transaction is committed, and
+   * sending is retried if the mail server fails.
    */
   jobs?: Queue
 }
@@ -40,13 +40,14 @@ export interface Mail {
   /** The language: by default, that of the request. */
   locale?: string
   /**
-   * Whether the queue of `mailer({ jobs })` sends the mail (yes). Without the queue, the mail is sent after the commit. Use false
-   * if only existing accounts get the mail, because adding its job takes measurable time, or if its link contains a token.
+   * Whether the queue of `mailer({ jobs })` sends the mail (yes). Otherwise, the mail is sent after the commit. Use false if only
+   * existing accounts get the mail, because adding its job takes measurable time, or if it contains a token, because its job
+   * stores the mail in the database.
    */
   queued?: boolean
 }
 
-/** One address, with or without a name. A comma would add recipients, and a line break headers. */
+/** One address, with or without a name. A comma would add recipients, and a line break would add headers. */
 const recipient =
   /^(?:(?:"[^"\r\n]*"|[^<>,;:@"\r\n]*) ?<[^\s<>,;:@"]+@[^\s<>,;:@"]+>|[^\s<>,;:@"]+@[^\s<>,;:@"]+)$/
 
@@ -62,7 +63,7 @@ interface Delivery {
   prepare(ctx: Context, mail: Mail): () => void
   /** Adds the job of a mail to the transaction; undefined if there is no queue. */
   enqueue?: ((ctx: Context, mail: Mail) => void) | undefined
-  /** The functions that send the mails of a request without a transaction, after its handler. */
+  /** The functions that send the mails of a request without a transaction, after its handler has succeeded. */
   senders: (() => void)[]
 }
 
@@ -73,7 +74,7 @@ const deliveries = new PerRequest<Delivery>()
  * `/kit/mails` and are only sent if there is a `MAIL_URL`. In specs, `mails` collects them.
  *
  * @example app.use(mailer({ from: 'Shop <no-reply@shop.example>' }))
- * @throws DeclarationError at the start, when production lacks a setting
+ * @throws DeclarationError at the start, when production lacks a setting; BadBaseUrl when `BASE_URL` is malformed
  */
 export function mailer(options: MailerOptions = {}): Middleware {
   const url = options.url ?? process.env['MAIL_URL']
@@ -93,16 +94,18 @@ export function mailer(options: MailerOptions = {}): Middleware {
   }
 
   /**
-   * Prepares rendering and sending a mail after the response, whose time would otherwise reveal that there is a mail, for example
-   * because an address has an account. Outside of production, it renders at once, so that errors in the template are seen.
+   * Returns a function that renders and sends a mail after the response. Otherwise, the time of the response would reveal that
+   * there is a mail, for example because an address has an account. Outside of production, `prepare` itself renders the mail,
+   * so that an error in the template is an error of the request.
    */
   function prepare(ctx: Context, mail: Mail): () => void {
-    const localMail = { ...mail, locale: mail.locale ?? ctx.locale }
-    const message = usesInbox ? write(ctx, localMail, from) : undefined
+    const localizedMail = { ...mail, locale: mail.locale ?? ctx.locale }
+    const message = usesInbox ? renderMail(ctx, localizedMail, from) : undefined
     return () => {
       if (message) mails.add(message)
       if (!transport) return
-      const work = deliver(ctx, mail.name, () => message ?? write(ctx, localMail, from), transport).then(
+      const render = () => message ?? renderMail(ctx, localizedMail, from)
+      const work = deliver(ctx, mail.name, render, transport).then(
         () => ctx.log.info({ mail: mail.name }, `the mail ${mail.name} was sent`),
         (err: unknown) => ctx.log.error({ err, mail: mail.name }, `the mail ${mail.name} was not sent`),
       )
@@ -113,10 +116,10 @@ export function mailer(options: MailerOptions = {}): Middleware {
 
   /** Renders a mail just before the commit, and enqueues its job. */
   function enqueue(ctx: Context, mail: Mail): void {
-    beforeCommit(ctx, () => jobs?.push(ctx, jobName, write(ctx, mail, from)))
+    beforeCommit(ctx, () => jobs?.push(ctx, jobName, renderMail(ctx, mail, from)))
   }
 
-  /** Sends a mail of the queue. If the mail server rejects the mail for good, the job is not repeated. */
+  /** Sends a mail of the queue. If the mail server rejects the mail permanently (a code from 500), the job is not retried. */
   async function send(mail: StoredMail): Promise<void> {
     if (usesInbox) mails.add({ ...mail, date: new Date() })
     if (!transport) return
@@ -134,11 +137,11 @@ export function mailer(options: MailerOptions = {}): Middleware {
       return run()
     },
     start: async (_logger: Logger, env: string) => {
-      // A malformed `BASE_URL` is reported at the start.
+      // Throws if `BASE_URL` is malformed, which the first mail would report otherwise.
       absoluteUrl('')
       if (env === 'production') requireSettings(url)
       usesInbox = env !== 'production'
-      // Specs never send mails, unless they pass the server's url.
+      // Specs send no mails, unless they pass the `url` option: `MAIL_URL` is ignored.
       const server = env === 'test' ? options.url : url
       // nodemailer is only loaded by applications that send mails.
       if (server) transport = (await import('nodemailer')).createTransport(server)
@@ -152,15 +155,16 @@ export function mailer(options: MailerOptions = {}): Middleware {
 }
 
 /**
- * Sends a mail after the commit of the request's transaction and after the response. A request that is rolled back sends
- * nothing. A failure of the mail server is logged; in production, which renders later, an error of the template, too.
+ * Sends a mail after the commit of the request's transaction and after the response, or by the queue of `mailer({ jobs })`. A
+ * request that is rolled back sends nothing. Without the queue, a failure of the mail server is only logged. So is an error of
+ * the template in production, because it renders after the response.
  *
  * @example sendMail(ctx, { to: user.email, name: 'welcome', locals: { url: absoluteUrl('/') } })
- * @throws DeclarationError when `to` isn't one address, or without `mailer()`
+ * @throws DeclarationError when `mail.to` is not one address, or without `mailer()`
  */
-export function sendMail(to: Context | JobContext, mail: Mail): void {
+export function sendMail(requestOrJob: Context | JobContext, mail: Mail): void {
   // A job has the methods of a context that mails use.
-  const ctx = to as Context
+  const ctx = requestOrJob as Context
   const delivery = deliveries.get(ctx)
   if (!delivery) throw new DeclarationError('sendMail() needs app.use(mailer()) above the route.')
   if (!recipient.test(mail.to)) {
@@ -174,26 +178,26 @@ export function sendMail(to: Context | JobContext, mail: Mail): void {
   else delivery.senders.push(send)
 }
 
-/** Sends a mail after the response of its request. A job has no response. */
+/** Sends a mail after the response of its request. A job has no response, so its mail is sent at once. */
 async function deliver(
   { res }: { res?: Context['res'] },
   name: string,
-  write: () => Omit<MailMessage, 'number'>,
+  render: () => Omit<MailMessage, 'number'>,
   transport: Transporter,
 ): Promise<void> {
   if (res && !res.closed) await new Promise((resolve) => res.once('close', resolve))
-  await transmit({ name }, transport, write)
+  await transmit({ name }, transport, render)
 }
 
-/** Sends a mail now, and publishes the duration. */
+/** Sends a mail now, and publishes how long that took. */
 async function transmit(
   mail: { name: string } & Partial<StoredMail>,
   transport: Transporter,
-  write: () => Partial<StoredMail> = () => mail,
+  render: () => Partial<StoredMail> = () => mail,
 ): Promise<void> {
   const end = measure(channels.mail, 'name', mail.name)
   try {
-    const { to, from, subject, html, text } = write()
+    const { to, from, subject, html, text } = render()
     await transport.sendMail({ to, from, subject, html, text })
     end?.()
   } catch (error) {
@@ -202,8 +206,8 @@ async function transmit(
   }
 }
 
-/** Renders a mail in its language, without a change of the language of the request. */
-function write(ctx: Context, mail: Mail, from: string): Omit<MailMessage, 'number'> {
+/** Renders a mail in its language, without changing the language of the request. */
+function renderMail(ctx: Context, mail: Mail, from: string): Omit<MailMessage, 'number'> {
   const { to, name, locals = {}, locale = ctx.locale } = mail
   const view: Context = Object.assign(Object.create(ctx), { locale })
   const subject = view.t(`mail.${name}.subject`, locals)
@@ -229,8 +233,8 @@ function requireSettings(url: string | undefined): void {
 }
 
 /**
- * The URL of a path in a mail: `https://shop.example/session/new`. It begins with `BASE_URL`, or in development and specs by
- * default with `http://localhost` and the port. It never begins with the host of a request, which a client can forge.
+ * Returns the URL of a path in a mail: `https://shop.example/session/new`. The URL begins with `BASE_URL`, or without it with
+ * `http://localhost` and the port. It never begins with the host of a request, because a client can forge that.
  *
  * @throws BadBaseUrl when `BASE_URL` is malformed
  */

@@ -1,8 +1,8 @@
 const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
 
-const entity = /&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi
+const entityPattern = /&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi
 
-/** Converts the HTML of a mail to plain text: paragraphs, the cells of tables, and the address of each link after its text. */
+/** Converts the HTML of a mail to plain text. The address of a link follows its text, unless both are the same. */
 export function toText(html: string): string {
   return html
     .replaceAll(/<(head|style|script)\b.*?<\/\1>/gis, '')
@@ -16,15 +16,15 @@ export function toText(html: string): string {
     .replaceAll(/<\/(p|h[1-6]|div|ul|ol|table|blockquote)>/gi, '\n\n')
     .replaceAll(/<li\b[^>]*>/gi, '\n- ')
     .replaceAll(/<[^>]*>/g, '')
-    .replaceAll(entity, decodeEntity)
+    .replaceAll(entityPattern, decodeEntity)
     .replaceAll(/ *\n */g, '\n')
     .replaceAll(/\n{3,}/g, '\n\n')
     .trim()
 }
 
-/** Decodes the text of a plain text template, which pug has escaped like HTML. */
+/** Decodes the output of a plain text template, whose values Pug has escaped as in HTML. */
 export function unescapeEntities(text: string): string {
-  return text.replaceAll(entity, decodeEntity).trim()
+  return text.replaceAll(entityPattern, decodeEntity).trim()
 }
 
 function decodeEntity(entity: string, decimal?: string, hex?: string, name = ''): string {
