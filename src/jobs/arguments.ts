@@ -24,9 +24,9 @@ export type ArgumentsOf<Class> = Class extends abstract new (...args: never[]) =
   : never
 
 /**
- * Returns the arguments of a job as JSON, which is the same for equal arguments.
+ * Returns the arguments of a job as JSON. Members are sorted, so that equal arguments have the same JSON.
  *
- * @throws DeclarationError when JSON would change them, with the path of the value, or when they are too large
+ * @throws DeclarationError when JSON would change a value, whose path the message contains, or when the JSON is too large
  */
 export function toJson(args: unknown, job: string): string {
   if (!isPlainObject(args))
@@ -43,13 +43,14 @@ export function toJson(args: unknown, job: string): string {
   )
 }
 
-/** The key of a unique job. */
+/** The key of a unique job. Jobs with the same name and text have the same key. */
 export function uniqueKey(name: string, text: string): string {
   return createHash('sha256')
     .update(JSON.stringify([name, text]))
     .digest('base64url')
 }
 
+/** @param above the lists and objects that contain the value */
 function check(value: unknown, path: string, job: string, above: readonly unknown[]): void {
   if (value === null || ['string', 'boolean'].includes(typeof value) || Number.isFinite(value)) return
   if (above.includes(value))
@@ -60,10 +61,10 @@ function check(value: unknown, path: string, job: string, above: readonly unknow
     for (const [name, member] of Object.entries(value))
       // As in JSON, a member that is undefined is left out.
       if (member !== undefined) check(member, `${path}.${name}`, job, inside)
-  } else throw rejected(job, path, value)
+  } else throw rejection(job, path, value)
 }
 
-function rejected(job: string, path: string, value: unknown): DeclarationError {
+function rejection(job: string, path: string, value: unknown): DeclarationError {
   const what =
     typeof value === 'object' && value !== null
       ? `an object of the class ${value.constructor.name}`

@@ -13,8 +13,8 @@ export interface EnqueueOptions {
   /** A queue other than the job's own. */
   queue?: string
   /**
-   * Enqueues nothing while another job of this class waits for its start. With `true`, it must have the same arguments. With a
-   * text of up to 200 characters, it must have been enqueued with the same text.
+   * Enqueues nothing while an equal job of this class waits for its start: with `true`, a job with the same arguments, and with
+   * a string of up to 200 characters, a job that was enqueued with the same string.
    */
   unique?: boolean | string
 }
@@ -44,6 +44,7 @@ export function newJob(
     name,
     queue,
     arguments: json,
+    // `milliseconds` rejects a delay of 0.
     delay: delay ? milliseconds(delay, `The delay of ${name}`) : 0,
     at: at?.getTime(),
     unique_key: unique === false ? undefined : uniqueKey(name, key),
@@ -51,12 +52,12 @@ export function newJob(
 }
 
 /**
- * @param user the name of the job or the option that uses the queue
+ * @param usedBy the name of the job or the option that uses the queue
  * @throws DeclarationError when the queue is not declared
  */
-export function checkQueue(user: string, queue: string, queues: readonly string[]): void {
+export function checkQueue(usedBy: string, queue: string, queues: readonly string[]): void {
   if (!queues.includes(queue))
     throw new DeclarationError(
-      `${user} uses the queue "${queue}", which isn't declared. Declared: ${queues.join(', ')}. Add it to jobQueue(database, { queues: [...] }).`,
+      `${usedBy} uses the queue "${queue}", which isn't declared. Declared: ${queues.join(', ')}. Add it to jobQueue(database, { queues: [...] }).`,
     )
 }

@@ -3,7 +3,7 @@ import { milliseconds, recordName, type Duration } from '../extension.js'
 import { DeclarationError, type JobConstructor, type JobContext } from '../index.js'
 import { declareSchedule, type Schedule as Declared, type ScheduleOptions } from './schedules.js'
 
-/** A job: a class with the `perform` method. Each run has its own instance. */
+/** An instance of a job's class. Each run has its own. */
 export interface Performs<Args = never> {
   perform(args: Args, job: JobContext): unknown
 }
@@ -16,15 +16,15 @@ type Mutable<T> = { -readonly [Name in keyof T]: Mutable<T[Name]> }
 
 /** The options of `@Job`. */
 export interface JobOptions {
-  /** Its name in the database: the name of the class in snake case. Keep it when you rename the class. */
+  /** The job's name in the database (the name of the class in snake case). Keep it when you rename the class. */
   name?: string
   /** The queue (`default`). */
   queue?: string
-  /** The number of runs after which a job that fails is dead (10). With 1, it never starts a second time. */
+  /** The number of runs after which a job that fails is dead (10). With 1, a job never runs twice, even if its process is killed. */
   attempts?: number
   /**
-   * The time from a failed attempt, which counts from 1, to the next one. By default 15 seconds, doubled for each attempt up to
-   * 6 hours, and up to 20 % more or less.
+   * Returns the time from a failed attempt to the next one. The first attempt is 1. By default 15 seconds, doubled after each
+   * further attempt up to 6 hours, and up to 20 % more or less.
    */
   backoff?: (attempt: number) => Duration
   /** The time after which a run is rolled back and counts as failed (15 minutes). */
@@ -37,6 +37,7 @@ export interface JobDefinition {
   name: string
   queue: string
   attempts: number
+  /** Milliseconds. */
   timeout: number
   /** Milliseconds from a failed attempt to the next one. */
   pauseAfter(attempt: number): number
@@ -74,21 +75,21 @@ export function Job(given: JobOptions = {}) {
 }
 
 /**
- * Enqueues a job at each time that a cron expression describes: five fields, six with seconds, or `@daily` and the like. It can
- * be repeated; a second one needs a name.
+ * Enqueues a job at each time that a cron expression describes: five fields, six with seconds, or `@daily` and the like. A job
+ * can have several schedules, of which all but one need a name.
  *
  * @example \@Schedule('0 3 * * *', { timeZone: 'Europe/Berlin', arguments: { days: 365 } })
- * @throws DeclarationError when the expression or the time zone is malformed, or when the expression never fires
+ * @throws DeclarationError when the expression, the time zone or the arguments are wrong, or when the expression never fires
  */
 export function Schedule<const Args extends object = Record<string, never>>(
   expression: string,
   given: ScheduleOptions<Args> = {},
 ) {
   // The compiler compares the parameters of a property strictly, unlike those of a method.
-  type Performs = { perform: (args: Mutable<NoInfer<Args>>, job: JobContext) => unknown }
+  type Performs = { perform: (args: Mutable<NoInfer<Args>>, job: JobContext) => unbelow }
   return (target: JobConstructor<Performs>): void => {
-    const known = schedules.get(target) ?? []
-    schedules.set(target, [declareSchedule(target.name, expression, given), ...known])
+    const below = schedules.get(target) ?? []
+    schedules.set(target, [declareSchedule(target.name, expression, given), ...below])
   }
 }
 
@@ -101,6 +102,6 @@ export function definitionOf(target: JobClass): JobDefinition {
 
 function defaultPause(attempt: number): number {
   const pause = Math.min(15_000 * 2 ** (attempt - 1), 6 * 3_600_000)
-  // Jobs that fail together do not return together.
+  // The random factor keeps jobs that fail together from running again together.
   return Math.round(pause * (0.8 + 0.4 * Math.random()))
 }

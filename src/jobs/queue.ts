@@ -51,7 +51,7 @@ export interface EnqueueMembers {
    * Enqueues a job in the request's transaction: it exists exactly if the transaction is committed.
    *
    * @example await ctx.enqueue(SendDigest, { user_id: user.id })
-   * @returns its id; undefined if `unique` found a waiting job
+   * @returns the id of the job; undefined if `unique` has found a waiting job
    * @throws NoTransaction without `transaction()` above the route
    * @throws DeclarationError when the job is not declared, or the arguments or the options are wrong
    */
@@ -61,9 +61,9 @@ export interface EnqueueMembers {
     options?: EnqueueOptions,
   ): Promise<string | undefined>
   /**
-   * Enqueues a job for each of several arguments, with one INSERT for each 500.
+   * Enqueues a job for each item of a list of arguments, with one INSERT for up to 500 jobs. Throws the same errors as `enqueue`.
    *
-   * @returns the ids of those that were enqueued
+   * @returns the ids of the jobs that were enqueued
    */
   enqueueAll<Class extends JobClass>(
     job: Class,
@@ -77,16 +77,17 @@ declare module '../index.js' {
   interface JobContext extends EnqueueMembers {}
 }
 
-/** How many jobs `jobs.drain` has run. */
+/** The result of `jobs.drain`. */
 export interface Drained {
+  /** The number of jobs that have finished. */
   finished: number
-  /** The errors of those that failed. */
+  /** The errors of the jobs that have failed. */
   failed: unknown[]
 }
 
 /** The options of `jobs.drain`. */
 export interface DrainOptions {
-  /** Whether jobs run that are due later, too (no). */
+  /** Whether jobs that are due later run, too (no). */
   delayed?: boolean
   /** Whether the first error of a job is thrown (yes). */
   rethrow?: boolean
@@ -108,7 +109,7 @@ export interface JobQueue extends Middleware, Queue {
   /** The arguments of the waiting jobs of a class, in the order in which they are due. For specs. */
   waiting<Class extends JobClass>(job: Class): Promise<ArgumentsOf<Class>[]>
   /**
-   * Runs what is due, and what that enqueues, in this process. For specs.
+   * Runs the jobs that are due, and those that they enqueue, in this process. Each job runs once, even if it fails. For specs.
    *
    * @throws the first error of a job, unless `rethrow` is false
    */
@@ -123,7 +124,7 @@ export interface JobQueue extends Middleware, Queue {
   readonly internal: Jobs
 }
 
-/** The options of `kit work`. */
+/** The options of a worker. The others are those of `jobQueue`. */
 export type WorkOptions = Pick<WorkerOptions, 'slots'> & Partial<WorkerOptions>
 
 /** The number of jobs that run at a time in a process that serves requests. */
@@ -162,7 +163,8 @@ export class Jobs {
   /** The options that all workers of this process share. */
   readonly settings: Omit<WorkerOptions, 'slots'>
   private readonly isSecret = parameterFilter().isSecret
-  private readonly warned = new Set<string>()
+  /** The names of the jobs that `warnOfSecrets` has reported. */
+  private readonly reported = new Set<string>()
   private background: Background | undefined
   private logger: Logger | undefined
   private worker: Worker | undefined
@@ -170,7 +172,9 @@ export class Jobs {
   constructor(database: Database, options: JobQueueOptions) {
     const { jobs, queues = ['default'] } = options
     this.settings = {
+      // The column has 100 characters. Hosts can have the same name, and processes the same id.
       worker: `${hostname().slice(0, 50)}-${process.pid}-${newId().slice(-8)}`,
+      // `startWorker` and `drain` set the names, because extensions declare their jobs later.
       names: [],
       queues,
       lease: milliseconds(options.lease ?? '30 seconds', 'The `lease` of jobQueue()'),
@@ -181,7 +185,7 @@ export class Jobs {
       throw new DeclarationError('The `lease` of jobQueue() is less than a second. Use 1 second at least.')
     this.store = new JobStore(database, options)
     for (const job of jobs) this.declare(definitionOf(job))
-    rejectTwice(schedulesOf(this.definitions.values()).map(({ name }) => name))
+    rejectDuplicates(schedulesOf(this.definitions.values()).map(({ name }) => name))
   }
 
   /** The hooks of its middleware. */
@@ -211,6 +215,7 @@ export class Jobs {
       },
       listening: () => {
         const slots = Number(process.env['JOBS'] ?? defaultSlots)
+        // Below a primary process, another process runs the jobs.
         if (workerNumber() !== undefined) reportToPrimary({ kit: 'jobs' })
         else if (slots > 0) this.startWorker({ slots })
       },
@@ -223,7 +228,11 @@ export class Jobs {
     }
   }
 
-  /** Adds the definition of a job. */
+  /**
+   * Adds the definition of a job.
+   *
+   * @throws DeclarationError when another job has its name, or when its queue is not declared
+   */
   private declare(definition: JobDefinition): void {
     const { name, queue, target } = definition
     const other = this.definitions.get(name)
@@ -235,6 +244,7 @@ export class Jobs {
     this.definitions.set(name, definition)
   }
 
+  /** Declares the job of an extension, for which it makes a class. */
   declareNamed(name: string, perform: (args: object, job: JobContext) => Promise<unknown>): void {
     const target = class {
       readonly perform = perform
@@ -265,7 +275,7 @@ export class Jobs {
     )
   }
 
-  /** Inserts jobs in the transaction of a request or a job, and wakes the worker after its commit. */
+  /** Inserts jobs in the transaction of a request or a job. After the commit, wakes the worker, here or in another process. */
   private insert(ctx: Context, jobs: readonly NewJob[]): Promise<string[]> {
     return inTransaction(ctx, async ({ tx }) => {
       const ids = await this.store.insert(
@@ -280,11 +290,12 @@ export class Jobs {
   }
 
   private newJob(job: JobClass, args: unknown, options: EnqueueOptions): NewJob {
-    const row = newJob(this.definitionOf(job), this.settings.queues, args, options)
-    if (this.background?.env === 'development') this.warnOfSecrets(row)
-    return row
+    const created = newJob(this.definitionOf(job), this.settings.queues, args, options)
+    if (this.background?.env === 'development') this.warnOfSecrets(created)
+    return created
   }
 
+  /** @throws DeclarationError when the job is not one of the queue */
   private definitionOf(job: JobClass): JobDefinition {
     const found = [...this.definitions.values()].find(({ target }) => target === job)
     if (found) return found
@@ -295,12 +306,13 @@ export class Jobs {
 
   private warnOfSecrets({ name, arguments: json }: NewJob): void {
     const secrets: string[] = []
+    // Only to visit all members.
     JSON.parse(json, (member, value: unknown) => {
       if (this.isSecret(member)) secrets.push(member)
       return value
     })
-    if (secrets.length === 0 || this.warned.has(name)) return
-    this.warned.add(name)
+    if (secrets.length === 0 || this.reported.has(name)) return
+    this.reported.add(name)
     this.logger?.warn(
       `${name} is enqueued with ${secrets.join(', ')}, which the database stores as plain text until the job ends. Pass an id, ` +
         'and read or make the secret in the job.',
@@ -327,13 +339,17 @@ export class Jobs {
   private startWorker({ queues = this.settings.queues, ...options }: WorkOptions): Worker {
     const { logger, store, definitions } = this
     if (!logger) throw new Error('A worker starts after the application.')
-    const own = schedulesOf(definitions.values()).filter(({ job }) => queues.includes(job.queue))
-    const ticks = new Ticks(store, own)
-    const all = { ...this.settings, ...options, queues, names: [...definitions.keys()] }
-    return (this.worker = new Worker(store, ticks, logger, all, (job) => this.run(job)))
+    const schedules = schedulesOf(definitions.values()).filter(({ job }) => queues.includes(job.queue))
+    const ticks = new Ticks(store, schedules)
+    const settings = { ...this.settings, ...options, queues, names: [...definitions.keys()] }
+    return (this.worker = new Worker(store, ticks, logger, settings, (job) => this.run(job)))
   }
 
-  /** Begins a run of a claimed job, whose name is one of its definitions. */
+  /**
+   * Begins a run of a claimed job. Only jobs with a definition are claimed.
+   *
+   * @throws DeclarationError when the application has not started
+   */
   private run(job: ClaimedJob): Run | undefined {
     const definition = this.definitions.get(job.name)
     if (!this.background)
@@ -353,6 +369,7 @@ export class Jobs {
   async drain({ delayed: later = false, rethrow = true }: DrainOptions = {}): Promise<Drained> {
     const claims = { ...this.settings, names: [...this.definitions.keys()] }
     const drained: Drained = { finished: 0, failed: [] }
+    // A job that has failed can be due again. Without this list, it would run again and again.
     const except: string[] = []
     for (;;) {
       const [job] = await this.store.claim(claims, 1, { later, except })
@@ -366,10 +383,11 @@ export class Jobs {
   }
 }
 
-function rejectTwice(names: readonly string[]): void {
-  const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined)
+/** @throws DeclarationError when two schedules have the same name */
+function rejectDuplicates(names: readonly string[]): void {
+  const duplicate = names.find((name, index) => names.indexOf(name) !== index)
+  if (duplicate !== undefined)
     throw new DeclarationError(
-      `Two schedules are named "${twice}". Give one of them a name: @Schedule('...', { name: 'weekly' }).`,
+      `Two schedules are named "${duplicate}". Give one of them a name: @Schedule('...', { name: 'weekly' }).`,
     )
 }

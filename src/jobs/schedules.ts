@@ -18,25 +18,25 @@ export interface ScheduleOptions<Args extends object = object> {
 /** A declared schedule. */
 export interface Schedule {
   name: string | undefined
-  /** The expression, the time zone and the arguments. If it changes, the schedule begins again. */
+  /** JSON of the expression, the time zone and the arguments, which the table stores. If it changes, the schedule begins again. */
   text: string
   expression: string
   timeZone: string
   /** The arguments as JSON. */
   arguments: string
-  /** The first tick after a time; undefined if there is none. All times are in milliseconds. */
+  /** The first tick after a time; undefined if there is none. All times are in milliseconds since 1970. */
   next(after: number): number | undefined
-  /** The last tick up to a time. */
+  /** The last tick before or at a time; undefined if there is none. */
   last(until: number): number | undefined
 }
 
-/** A schedule of a job, as it is stored. */
+/** A schedule with its job, and the name under which the table stores it. */
 export interface NamedSchedule extends Schedule {
   name: string
   job: JobDefinition
 }
 
-/** @throws DeclarationError when the expression or the time zone is malformed, or when the expression never fires */
+/** @throws DeclarationError when the expression, the time zone or the arguments are wrong, or when the expression never fires */
 export function declareSchedule(job: string, expression: string, options: ScheduleOptions): Schedule {
   const { name, timeZone = 'UTC', arguments: args = {} } = options
   if (knownTimeZone(timeZone) === undefined)
@@ -59,7 +59,7 @@ export function declareSchedule(job: string, expression: string, options: Schedu
     next,
     last(until) {
       let last = cron.previousRuns(1, new Date(until))[0]?.getTime()
-      // The previous run can lie before one that a change to summer time has moved, and is never the time itself.
+      // `previousRuns` can omit a tick that the change to summer time has moved, and omits a tick at the time itself.
       for (let at = next(last ?? until - 1); at !== undefined && at <= until; at = next(at)) last = at
       return last
     },
@@ -89,9 +89,9 @@ export function schedulesOf(definitions: Iterable<JobDefinition>): NamedSchedule
   )
 }
 
-/** Enqueues a job at each tick of its schedules, once for all processes: their rows tell the last ticks. */
+/** Enqueues a job at each tick of its schedules. The rows of the schedules store their last ticks, so that only one process does. */
 export class Ticks {
-  /** The next tick of each schedule in this process; empty before the first look. */
+  /** The time of the next tick of each schedule; empty before the first call of `fire`. */
   private readonly next = new Map<string, number>()
 
   constructor(
@@ -100,7 +100,7 @@ export class Ticks {
   ) {}
 
   /**
-   * Enqueues the jobs of the ticks that have passed.
+   * Enqueues a job for each schedule whose next tick has passed: a single job, even if several ticks passed while no worker ran.
    *
    * @param now the time of the database
    * @returns the time of the next tick
@@ -111,13 +111,14 @@ export class Ticks {
       const next = this.next.get(name)
       if (next === undefined) await this.declare(schedule, now)
       if (next !== undefined && next > now) continue
+      // For the tick 0, `enqueue` does nothing.
       await this.enqueue(schedule, schedule.last(now) ?? 0)
       this.next.set(name, schedule.next(now) ?? Infinity)
     }
     return Math.min(Infinity, ...this.next.values())
   }
 
-  /** Writes the row of a schedule that is new, or that has changed. It begins with its next tick. */
+  /** Writes the row of a schedule that is new or has changed, so that the schedule begins with its next tick. */
   private async declare({ name, text }: NamedSchedule, now: number): Promise<void> {
     const { database, tables } = this.store
     const values = { expression: text, last_tick: now }
@@ -130,13 +131,14 @@ export class Ticks {
       .execute()
   }
 
+  /** Enqueues the job of a tick, unless another process has already done so, or runs a release with another schedule. */
   private enqueue({ name, text, job, arguments: args }: NamedSchedule, tick: number): Promise<void> {
     const { database, tables } = this.store
     return database.transaction('READ COMMITTED', async (tx) => {
       const update = tx.createQueryBuilder().update(tables.schedules).set({ last_tick: tick })
       const isNext = 'name = :name AND last_tick < :tick AND expression = :text'
       if ((await update.where(isNext, { name, tick, text }).execute()).affected !== 1) return
-      // The job of an earlier tick that has not started is enough.
+      // This key prevents a second job if that of an earlier tick has not started.
       const unique_key = uniqueKey('schedule', name)
       await this.store.insert(tx, [
         { id: newId(), name: job.name, queue: job.queue, arguments: args, unique_key },

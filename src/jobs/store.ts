@@ -12,18 +12,18 @@ export interface NewJob {
   arguments: string
   /** Milliseconds from now. */
   delay?: number
-  /** The time at which it is due, instead of a delay. */
+  /** The time at which the job is due, instead of a delay, in milliseconds since 1970. */
   at?: number | undefined
   unique_key?: string | undefined
   request_id?: string | undefined
 }
 
-/** A job that this process has claimed, as it was before. */
+/** A job that this process has claimed, as its row was before the claim. */
 export interface ClaimedJob extends Readonly<Pick<NewJob, 'id' | 'name' | 'queue' | 'arguments'>> {
   readonly state: 'waiting' | 'running'
   /** The number of earlier attempts. */
   readonly attempts: number
-  /** Milliseconds from the time at which it was due. */
+  /** Milliseconds from the time at which the job was due to the claim. Some drivers return a `bigint` as a string. */
   readonly late: number | string
   readonly request_id: string | null
 }
@@ -31,21 +31,21 @@ export interface ClaimedJob extends Readonly<Pick<NewJob, 'id' | 'name' | 'queue
 /** The jobs that a worker can run. */
 export interface Claims {
   worker: string
-  /** The names of the jobs that it knows. */
+  /** The names of the jobs that the worker's release declares. */
   names: readonly string[]
   queues: readonly string[]
-  /** Milliseconds. */
+  /** Milliseconds for which a claim is valid, unless it is extended. */
   lease: number
 }
 
-/** How a run ends that has not succeeded. */
+/** The end of a run that has not succeeded. */
 export interface Ending {
   /** Without a state, the job is deleted. */
   state?: 'waiting' | 'dead'
   attempts: number
-  /** Milliseconds until it is due again. */
+  /** Milliseconds until the job is due again. */
   delay?: number
-  /** JSON. By default the last error stays. */
+  /** JSON. By default the row keeps the error of an earlier run. */
   error?: string
 }
 
@@ -59,7 +59,7 @@ export interface QueueCounts {
   age: number | undefined
 }
 
-/** Which jobs a command is about. */
+/** The jobs that a command lists or changes. They meet all given conditions. */
 export interface Selection {
   ids?: readonly string[]
   state?: string | undefined
@@ -67,13 +67,13 @@ export interface Selection {
   name?: string | undefined
 }
 
-/** The number of rows of an INSERT. */
+/** The maximum number of rows of an INSERT. */
 const batch = 500
 
-/** The row that a run must still own at its end. */
+/** The row that a run must still own at its end. `:attempts` is the number before the claim, which added 1. */
 const ownRow = 'id = :id AND worker = :worker AND attempts = :attempts + 1'
 
-/** The jobs that a worker may claim. The servers reject an empty list of names. */
+/** The jobs that a worker may claim: not those that it runs itself. PostgreSQL and MariaDB reject an empty list of names. */
 function claimable({ names }: Claims): string {
   const known = names.length > 0 ? 'name IN (:...names)' : '1 = 0'
   return `due_at IS NOT NULL AND ${known} AND (worker IS NULL OR worker <> :worker)`
@@ -82,6 +82,7 @@ function claimable({ names }: Claims): string {
 /** The rows of the tables of jobs and schedules, on each engine. */
 export class JobStore {
   readonly tables: ReturnType<typeof tableNames>
+  /** The name of the table of jobs, escaped. */
   readonly jobs: string
 
   constructor(
@@ -106,7 +107,7 @@ export class JobStore {
     const { now, skipLocked } = this.engine
     const ids: string[] = []
     for (let from = 0; from < jobs.length; from += batch) {
-      // A statement cannot lock its own row.
+      // An INSERT cannot lock a row that it inserts itself, so each of its keys is unique.
       const byKey = jobs.slice(from, from + batch).map((job) => [job.unique_key ?? job.id, job] as const)
       const part = [...new Map(byKey).values()]
       const rows = part.map(({ delay = 0, at, ...job }) => {
@@ -121,7 +122,7 @@ export class JobStore {
       const keys = part.flatMap(({ unique_key: key }) => key ?? [])
       if (keys.length > 0) insertion.orUpdate(['unique_key'], ['unique_key'])
       await insertion.execute()
-      // The rows are locked, so this reads them as they are now, also in a transaction that reads a snapshot.
+      // With a lock, a query reads the current rows, even in a transaction that reads a snapshot. SQLite has no row locks.
       const find = `SELECT id FROM ${this.jobs} WHERE unique_key IN (:...keys) ${skipLocked ? 'FOR UPDATE' : ''}`
       const found = keys.length > 0 ? await this.query<{ id: string }>(find, { keys }, tx) : part
       ids.push(...part.flatMap(({ id }) => (found.some((row) => row.id === id) ? id : [])))
@@ -136,6 +137,7 @@ export class JobStore {
         `(SELECT due_at FROM ${this.jobs} WHERE queue = :${index} AND ${claimable(claims)} ORDER BY due_at LIMIT 1) AS q${index}`,
     )
     const sql = `SELECT ${[`${this.engine.now} AS now`, ...first].join(', ')}`
+    // The keys of the spread queues are their indices.
     const [row = {}] = await this.query(sql, { ...claims, ...claims.queues })
     const { now, ...due } = row
     const times = Object.values(due).flatMap((time) => (time === null ? [] : Number(time)))
@@ -143,10 +145,11 @@ export class JobStore {
   }
 
   /**
-   * Claims due jobs, from the first queues first, and in each queue the first that was due first.
+   * Claims due jobs: those of the first queues first, and those of a queue in the order in which they were due.
    *
+   * @param count the maximum number of jobs
    * @param options.later also claims jobs that are due later
-   * @param options.except the ids of jobs that it does not claim
+   * @param options.except the ids of jobs that are not claimed
    */
   async claim(
     claims: Claims,
@@ -165,7 +168,7 @@ export class JobStore {
     return claimed
   }
 
-  /** Starts the jobs of a query. */
+  /** Runs the query `due`, and marks the jobs that it returns as running. */
   private async start(due: string, parameters: ObjectLiteral): Promise<ClaimedJob[]> {
     const { now, updatesInQueries } = this.engine
     const start = `UPDATE ${this.jobs} SET state = 'running', worker = :worker, attempts = attempts + 1, unique_key = NULL,
@@ -174,7 +177,7 @@ export class JobStore {
       const queries = `due AS MATERIALIZED (${due}), started AS (${start} (SELECT id FROM due))`
       return this.query(`WITH ${queries} SELECT * FROM due ORDER BY late DESC`, parameters)
     }
-    // MariaDB would lock the gaps between rows at its own level, so that requests could not insert jobs.
+    // At its default isolation level, MariaDB would lock the gaps between rows, so that requests could not insert jobs.
     return this.database.transaction('READ COMMITTED', async (tx) => {
       const rows = await this.query<ClaimedJob>(due, parameters, tx)
       const ids = rows.map(({ id }) => id)
@@ -183,7 +186,7 @@ export class JobStore {
     })
   }
 
-  /** Extends the leases of running jobs. Returns the ids of those that this worker has lost. */
+  /** Extends the leases of running jobs. Returns the ids of the jobs that this worker has lost. */
   async extend({ worker, lease }: Claims, ids: readonly string[]): Promise<string[]> {
     const own = 'id IN (:...ids) AND worker = :worker'
     const parameters = { ids, worker, lease }
@@ -192,12 +195,12 @@ export class JobStore {
     return ids.filter((id) => !rows.some((row) => row.id === id))
   }
 
-  /** Deletes a job that this run still owns. Returns whether it does. */
+  /** Deletes a job if this run still owns it. Returns whether the run did. */
   async end(tx: EntityManager, { id, attempts }: ClaimedJob, worker: string): Promise<boolean> {
     return (await this.delete(ownRow, { id, worker, attempts }, tx)) === 1
   }
 
-  /** Stores the end of a run that has failed, if the run still owns the job. Returns whether it does. */
+  /** Stores the end of a run that has failed, if the run still owns the job. Returns whether the run did. */
   async fail(job: ClaimedJob, worker: string, { delay = 0, ...ending }: Ending): Promise<boolean> {
     const { now } = this.engine
     if (!ending.state) return this.end(this.database.manager, job, worker)
@@ -238,7 +241,7 @@ export class JobStore {
     return this.update(values, `${conditionOf(selection)} AND state <> 'running'`, parametersOf(selection))
   }
 
-  /** Deletes jobs, and aborts those that run. Returns their number. */
+  /** Deletes jobs. A job that runs loses its lease, so that its worker aborts it. Returns the number of jobs. */
   discard(selection: Selection): Promise<number> {
     return this.delete(conditionOf(selection), parametersOf(selection))
   }

@@ -13,20 +13,20 @@ export interface WorkerOptions extends Claims {
   slots: number
   poll: number
   keepDead: number
-  /** Ends when nothing is due. */
+  /** Whether the worker ends when no job is due and none runs. */
   untilEmpty?: boolean
 }
 
-/** Milliseconds before the deadline of a shutdown at which the signals of running jobs abort. */
+/** The signals of running jobs are aborted this many milliseconds before the deadline of a shutdown. */
 const grace = 5000
 
-/** Milliseconds between two attempts while the database is away. */
-const away = { first: 1000, max: 30_000 }
+/** The pause after a look that has failed, in milliseconds. */
+const failureBackoff = { first: 1000, max: 30_000 }
 
 /** Milliseconds between two looks for a table that does not exist. */
 const tablePause = 30_000
 
-/** Milliseconds between two warnings that the database is away, and between two deletions of dead jobs. */
+/** Milliseconds between two reports that the database cannot be used, and between two deletions of old dead jobs. */
 const warnEvery = 60_000
 const cleanEvery = 3_600_000
 
@@ -54,6 +54,7 @@ export class Worker {
     private readonly begin: (job: ClaimedJob) => Run | undefined,
   ) {
     this.ended = this.work()
+    // With three attempts in a lease, an extension that fails is repeated in time.
     this.leases = setInterval(() => void this.extend(), options.lease / 3).unref()
   }
 
@@ -62,36 +63,38 @@ export class Worker {
     this.alarm.abort()
   }
 
-  /** Claims no more jobs, and waits for those that run. Aborts their signals shortly before the deadline. */
+  /** Claims no more jobs, and waits for those that run. Aborts their signals before the deadline. */
   async finish(deadline: Date): Promise<void> {
     const left = deadline.getTime() - Date.now()
     const abort = () => this.running.forEach(({ run }) => run.abort(new ShuttingDown()))
     const timer = setTimeout(abort, left - Math.min(grace, left / 2))
-    await this.settled(() => undefined)
+    await this.settle(() => undefined)
     clearTimeout(timer)
   }
 
-  /** Hands the jobs back that still run. */
+  /** Hands back the jobs that still run. */
   async stop(): Promise<void> {
-    await this.settled((run) => run.stop(new ShuttingDown()))
+    await this.settle((run) => run.stop(new ShuttingDown()))
     clearInterval(this.leases)
   }
 
-  /** Claims no more jobs, does something with those that run, and waits for their ends. */
-  private async settled(work: (run: Run) => void): Promise<void> {
+  /** Claims no more jobs, calls a function with each run that has not ended, and waits until all runs have ended. */
+  private async settle(act: (run: Run) => void): Promise<void> {
     this.isStopping = true
     this.wake()
     await this.ended
     const running = [...this.running.values()]
-    for (const { run } of running) work(run)
+    for (const { run } of running) act(run)
     await Promise.all(running.map(({ ended }) => ended))
   }
 
   private async work(): Promise<void> {
     while (!this.isStopping) {
+      // Created before the look, so that a `wake` during the look is not lost.
       const { signal } = (this.alarm = new AbortController())
       const pause = await this.look()
       if (this.options.untilEmpty && pause > 0 && this.running.size === 0 && this.failures === 0) return
+      // A timer with a longer pause than this maximum would end at once.
       await delay(Math.min(pause, 2 ** 31 - 1), undefined, { signal }).catch(() => undefined)
     }
   }
@@ -113,16 +116,19 @@ export class Worker {
         this.warnedAt = performance.now()
         this.logger.error({ err }, 'the worker cannot use the database, and tries again')
       }
-      return backoffDelay(this.failures, away)
+      return backoffDelay(this.failures, failureBackoff)
     }
   }
 
+  /** Starts due jobs, as `look` does, but rejects if the database cannot be used. */
   private async start(): Promise<number> {
     const { options, running, store } = this
     const free = options.slots - running.size
+    // The end of a job wakes the worker.
     if (free === 0) return Infinity
+    // The random part keeps workers from polling at the same times.
     const pause = options.poll * (1 + Math.random() / 10)
-    // While jobs wait, a claim needs no poll before it.
+    // After a claim of as many jobs as slots were free, more may be due: the next claim needs no poll, but the schedules do.
     if (!this.isBusy || performance.now() > this.polledAt + options.poll) {
       const rest = await this.poll()
       if (rest > 0) return Math.min(rest, pause)
@@ -149,13 +155,14 @@ export class Worker {
     this.polledAt = performance.now()
     if (this.polledAt > this.cleanedAt + cleanEvery) {
       this.cleanedAt = this.polledAt
-      // Dead jobs are those of a queue without a due time.
+      // Of the jobs in a queue, only the dead ones have no due time.
       const old = 'queue IN (:...queues) AND due_at IS NULL AND failed_at < :before'
       await this.store.delete(old, { queues, before: now - keepDead })
     }
     return Math.min(due, await this.ticks.fire(now)) - now
   }
 
+  /** Extends the leases of the running jobs, and aborts the runs that have lost theirs. */
   private async extend(): Promise<void> {
     if (this.running.size === 0) return
     try {
