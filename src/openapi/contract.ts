@@ -25,7 +25,7 @@ export class ContractError extends Error {
 /** The statuses of the framework that `default` describes, and 304, which has no description. */
 const ofFramework = [304, 400, 403, 405, 406, 412, 413, 415, 500, 503]
 
-/** The members of an operation that the contract reads, the path of its document, and the name of its model. */
+/** The members of an operation that the contract reads, the path of its document, and a model's name for messages. */
 interface Contracted {
   operationId: string
   requestBody?: Content
@@ -43,8 +43,8 @@ export class Contract {
   private readonly operations = new Map<unknown, Record<string, Contracted>>()
   /** The requests that the application has handled, by their ids. */
   private readonly handled = new Map<string, Context>()
-  /** Those whose handlers have bound a list that the document does not have. */
-  private readonly listing = new WeakSet<Context>()
+  /** The requests whose handlers have passed a list of attributes to `ctx.bind`, which the document cannot contain. */
+  private readonly withList = new WeakSet<Context>()
   private readonly ajv: Ajv2020
 
   /**
@@ -58,7 +58,7 @@ export class Contract {
       const isServed = app.declarations.documents.includes(declared)
       const path = isServed ? declared.path : 'the OpenAPI document (`kit openapi`)'
       const id = `kit:${index}`
-      const { components, paths } = closed(document, id)
+      const { components, paths } = strictCopy(document, id)
       this.ajv.addSchema({ $id: id, components })
       for (const { route, method, key } of operations) {
         const model = route.resource?.model?.name ?? 'Post'
@@ -92,16 +92,16 @@ export class Contract {
 
   /** A middleware that runs for no route. It remembers the context of each request. */
   private observer(): Middleware {
-    const { handled, listing } = this
+    const { handled, withList } = this
     const observe: Middleware = (_ctx, next) => next()
     observe.begin = (ctx) => {
-      // Requests of other clients are never checked.
+      // The requests of other clients are never checked, so nothing else removes them.
       if (handled.size > 1000) handled.clear()
       handled.set(ctx.requestId, ctx)
       const { bind } = ctx
       ctx.bind = function (record, only) {
         const { model, fields } = this.route?.resource ?? {}
-        if (only && model && !fields && record instanceof model) listing.add(ctx)
+        if (only && model && !fields && record instanceof model) withList.add(ctx)
         return bind.call(this, record, only as never) as typeof record
       }
     }
@@ -109,7 +109,7 @@ export class Contract {
   }
 
   private handlerProblem(ctx: Context): string | undefined {
-    if (!this.listing.has(ctx)) return undefined
+    if (!this.withList.has(ctx)) return undefined
     const [resource] = ctx.route.handlerName.split('.')
     return (
       `calls ctx.bind with a list, but ${resource} has no fields, so the document lists every attribute. Move the list to the ` +
@@ -181,8 +181,8 @@ function nameOf({ $ref, items }: Schema): string {
   return reference.slice(reference.lastIndexOf('/') + 1)
 }
 
-/** A copy of a document whose schemas allow no undocumented properties, and refer to those of an id. */
-function closed(document: OpenApiDocument, id: string): OpenApiDocument {
+/** Returns a copy of a document whose schemas allow no undocumented properties. Its references contain the id of its schemas in Ajv. */
+function strictCopy(document: OpenApiDocument, id: string): OpenApiDocument {
   return JSON.parse(JSON.stringify(document), (key, value: Schema | null) => {
     if (key === '$ref') return `${id}${value}`
     const isObject = value?.['type'] === 'object' && typeof value['properties'] === 'object'
@@ -190,7 +190,7 @@ function closed(document: OpenApiDocument, id: string): OpenApiDocument {
   }) as OpenApiDocument
 }
 
-/** The error of an alternative says more than that no alternative matches. */
+/** The order of errors, of which the first is reported: deep ones come first, and those that only reject all alternatives last. */
 function weight({ keyword, instancePath }: ErrorObject): number {
   const isVague = keyword === 'anyOf' || (keyword === 'type' && instancePath !== '')
   return (isVague ? 1000 : 0) - instancePath.length

@@ -32,8 +32,8 @@ export function documentsOf(
 /**
  * Builds a document from the declarations of its routes. It needs no database.
  *
- * @throws DeclarationError when it is the second one of its scope, when two operations or two classes have one name, or when a
- *   class has no attributes
+ * @throws DeclarationError when it is the second one of its scope, when an operation has no name, when two operations or two
+ *   classes have the same name, or when a class has no attributes
  */
 export function buildDocument(declarations: Declarations, declared: DeclaredDocument): BuiltDocument {
   const [first, second] = declarations.documents.filter(({ scope }) => scope === declared.scope)
@@ -85,7 +85,7 @@ function isDescribable({ resource, description, declared, method }: DeclaredRout
   return !isInherited || description.responses !== undefined
 }
 
-/** A line for each route that a document lacks because it has no `responses`, or because it has a wildcard. */
+/** A line for each route of the application that a document lacks because it has no `responses`, or because it has a wildcard. */
 export function undescribedRoutes({ table }: Declarations): string[] {
   return table.routes.filter(isDescribable).flatMap((route) => {
     const { method, path, handlerName } = route
@@ -95,14 +95,14 @@ export function undescribedRoutes({ table }: Declarations): string[] {
   })
 }
 
-/** The routes of a document: those whose innermost scope with a document is its own. */
+/** The routes of a document: those whose innermost scope with a document is the scope of this document. */
 function routesOf({ table, documents }: Declarations, { scope }: DeclaredDocument): DeclaredRoute[] {
   const scopes = new Set([scope, ...documents.map((one) => one.scope)])
   const own = table.routes.filter((route) => route.scopes.findLast((one) => scopes.has(one)) === scope)
   return own.filter((route) => isDescribable(route) && gapOf(route) === undefined)
 }
 
-/** A route of another host is requested there. */
+/** Adds the server of a route that has another host than the document. */
 function serverOf({ host }: DeclaredRoute, declared: DeclaredDocument): Schema {
   if (!host || host.pattern === declared.host) return {}
   const variables = Object.fromEntries(host.params.map((name) => [name, { default: name }]))
@@ -137,7 +137,7 @@ const messages: Schema = {
   additionalProperties: { type: 'array', items: { type: 'string' } },
 }
 
-/** The details of an error (RFC 9457). */
+/** The details of an error (RFC 9457, whose XML keeps the namespace of RFC 7807). */
 const PROBLEM: Schema = {
   type: 'object',
   description: 'An error (RFC 9457)',

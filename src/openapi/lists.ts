@@ -2,10 +2,10 @@ import { columnsOf, CustomFilter, RenamedFilter } from '../extension.js'
 import type { Queryable } from '../index.js'
 import { columnAttribute, valueSchema, type Schema, type Values } from './values.js'
 
-/** A list of names or values in one parameter: `sort=title,-votes`. */
-const listed = { style: 'form', explode: false }
+/** How a parameter contains a list of names or values: `sort=title,-votes`. */
+const commaSeparated = { style: 'form', explode: false }
 
-/** The parameters of the query of a list. The limits are those of the query's parser. */
+/** The query parameters of a list. Their limits are those of `data/lists/`, which parses them. */
 export function listParameters(model: Function, queryable: Queryable | undefined): Schema[] {
   const { filter = {}, sort = [], search = [], include = [], params = [], pages } = queryable ?? {}
   const columns = sort.map((name) => String(name).replace(/^-/, ''))
@@ -46,7 +46,7 @@ function filterParameters(model: Function, name: string, given: Given): Schema[]
     const parameter = operator === bare ? name : `${name}.${operator}`
     if (operator === 'null') return query(parameter, { type: 'boolean' })
     if (operator !== 'in') return query(parameter, value)
-    return { ...query(parameter, { type: 'array', items: value, maxItems: 100 }), ...listed }
+    return { ...query(parameter, { type: 'array', items: value, maxItems: 100 }), ...commaSeparated }
   })
 }
 
@@ -58,7 +58,7 @@ function valueOf({ kind, values = [] }: Values): Schema {
 
 function enumeration(name: string, values: readonly string[], maxItems: number, about: string): Schema[] {
   const schema = { type: 'array', items: { type: 'string', enum: values }, maxItems, uniqueItems: true }
-  return values.length > 0 ? [{ ...query(name, schema, about), ...listed }] : []
+  return values.length > 0 ? [{ ...query(name, schema, about), ...commaSeparated }] : []
 }
 
 function query(name: string, schema: Schema, description?: string): Schema {

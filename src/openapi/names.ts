@@ -1,7 +1,7 @@
 import { collectionName, pathNames } from '../extension.js'
 import { DeclarationError, type DeclaredRoute, type RouteResource } from '../index.js'
 
-/** Those of the seven handlers that serve records. The other two serve forms. */
+/** The five of a resource's seven handlers that serve records. The other two, `new` and `edit`, serve forms. */
 export const ACTIONS: readonly string[] = ['list', 'show', 'create', 'update', 'destroy']
 
 /** The names that are derived from the route of an operation. */
@@ -32,12 +32,14 @@ export function operationNames(route: DeclaredRoute, method: string): OperationN
 
 function resourceNames(route: DeclaredRoute, resource: RouteResource, method: string): OperationNames {
   const { action, isSingular, itemPath } = resource
+  // The path of an item ends with its parameter, unless the resource is singular.
   const paths = pathNames(isSingular ? itemPath : itemPath.replace(/\/[^/]*$/, ''), isSingular)
   const item = capitalize(paths.item.replace(/Path$/, ''))
   const collection = capitalize(paths.collection.replace(/Path$/, ''))
   const isOfItem =
     isSingular || (ACTIONS.includes(action) ? action !== 'list' : route.path.startsWith(itemPath))
   const subject = isOfItem ? item : collection
+  // A route with PATCH and PUT has two operations, which need different ids.
   const verb = action === 'update' && method === 'PUT' && route.methods.includes('PATCH') ? 'put' : action
   const words = wordsOf(subject).join(' ')
   const article = isSingular ? 'the ' : /^[aeiou]/.test(words) ? 'an ' : 'a '
@@ -56,7 +58,7 @@ function resourceNames(route: DeclaredRoute, resource: RouteResource, method: st
 /** `closeTicket` -> `Closes ticket` */
 function thirdPerson(name: string): string {
   const [verb = '', ...rest] = wordsOf(name)
-  // A verb gets the ending of a noun: `publishes`, `copies`. Only "go" and "do" differ.
+  // A verb gets the ending of a plural: `publishes`, `copies`. Only the verbs that end with "o" differ: `goes`.
   return [capitalize(collectionName(verb).replace(/os$/, 'oes')), ...rest].join(' ')
 }
 

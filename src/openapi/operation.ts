@@ -6,7 +6,7 @@ import { ACTIONS, capitalize, operationNames } from './names.js'
 import type { Schemas } from './schemas.js'
 import type { Schema } from './values.js'
 
-/** A response of an operation, before it is written: that of a middleware, or one with a body, which is a problem by default. */
+/** A response that a middleware, a resource or the options of a route describe. Its body is a problem by default. */
 type Described = Partial<NonNullable<MiddlewareDescription['responses']>[number]> & { body?: RouteResponse }
 
 /** One operation of the document: a route, and one of its methods. */
@@ -75,6 +75,7 @@ export class Operation {
     const pathKeys = pathKeysOf([...pattern.params, ...(host?.params ?? [])], resource)
     if (!readsBody || body === false) return undefined
     if (typeof body === 'function') {
+      // The path of a route sets attributes of a model, which its body then lacks. All routes share the body of another class.
       return isEntity(body)
         ? this.schemas.body(`${capitalize(operationId)}Body`, this.route, body, { pathKeys }, handlerName)
         : this.schemas.body(`${body.name}Body`, body, body, { isNew: true }, handlerName)
@@ -89,9 +90,9 @@ export class Operation {
   private responses(): Record<string, Schema> {
     const { resource, description } = this.route
     const given = Object.entries(description.responses ?? {})
-    const isReplaced = given.some(([status]) => Number(status) < 400)
+    const hasSuccess = given.some(([status]) => Number(status) < 400)
     // JavaScript sorts these members, because their names are numbers.
-    const all: Record<string, Described> = isReplaced ? {} : successOf(resource)
+    const all: Record<string, Described> = hasSuccess ? {} : successOf(resource)
     for (const status of this.problems()) all[status] = {}
     Object.assign(all, ...this.middleware.map(({ responses }) => responses))
     for (const [status, body] of given) all[status] = { body }
@@ -99,7 +100,7 @@ export class Operation {
     return { ...Object.fromEntries(written), default: { description: 'Another problem', content: PROBLEM } }
   }
 
-  /** The statuses of problems that the handlers of a resource have. */
+  /** The statuses of the problems that the framework returns for the handlers of a resource. */
   private problems(): number[] {
     const { resource, path } = this.route
     const hasPolicy = (resource?.policies ?? []).length > 0 && this.method !== 'GET'
@@ -114,14 +115,14 @@ export class Operation {
   }
 
   private response(status: string, { body = 'problem', headers, description }: Described): Schema {
-    const ofAll = this.middleware.map((one) => one.headers)
-    const every: Record<string, HeaderDescription> = Object.assign(
+    const ofMiddleware = this.middleware.map((one) => one.headers)
+    const all: Record<string, HeaderDescription> = Object.assign(
       {},
-      ...ofAll,
+      ...ofMiddleware,
       headers,
       isVersioned(body) && { ETag },
     )
-    const written = Object.entries(every).map(([name, one]) => [name, headerObject(one)])
+    const written = Object.entries(all).map(([name, one]) => [name, headerObject(one)])
     const content = this.content(body)
     return {
       description: description ?? STATUS_CODES[Number(status)] ?? 'Response',
@@ -160,7 +161,7 @@ function isVersioned(model: unknown): boolean {
   return typeof model === 'function' && versionOf(model) !== undefined
 }
 
-/** The tag of a record, and the condition with which a client sends it. */
+/** The header with the tag of a record, and the one with which a client sends the tag as a condition. */
 const ETag: HeaderDescription = { description: 'The version of the record and a digest of the body' }
 const IF_MATCH: Schema = {
   name: 'If-Match',
@@ -169,19 +170,19 @@ const IF_MATCH: Schema = {
   schema: { type: 'string' },
 }
 
-/** The content of data. */
+/** The content of a response or a request with data, in each format. */
 function inFormats(schema: Schema): Schema {
   return { 'application/json': { schema }, 'application/xml': { schema } }
 }
 
-/** The content of an error. */
+/** The content of a response with an error. */
 const problem = { schema: { $ref: '#/components/schemas/Problem' } }
 const PROBLEM: Schema = { 'application/problem+json': problem, 'application/problem+xml': problem }
 
 /** The problems of a handler, besides those of the path, the policy and the query. */
 const PROBLEMS: Record<string, readonly number[]> = { create: [409, 422], update: [409, 422], destroy: [409] }
 
-/** The success of one of the seven handlers that serves a model. */
+/** The successful response of a handler that serves records of a model; empty for other handlers. */
 function successOf(resource: DeclaredRoute['resource']): Record<string, Described> {
   const { action = '', model, queryable } = resource ?? {}
   if (!model || !ACTIONS.includes(action)) return {}
@@ -197,7 +198,7 @@ function headerObject({ description, required }: HeaderDescription): Schema {
   return { description, ...(required && { required }), schema: { type: 'string' } }
 }
 
-/** The parameters of a path. `post_id` after `/posts` is the id of a record, which is a UUID, unless a resource without a model finds it. */
+/** The parameters of a path. A `post_id` after `/posts` is the UUID of a record, unless it belongs to a resource without a model. */
 function pathParameters({ pattern, path, resource }: DeclaredRoute): Schema[] {
   return pattern.params.map((name) => {
     const [, before = ''] = new RegExp(`([^/]+)/[{:]${name}\\b`).exec(path) ?? []
@@ -207,7 +208,7 @@ function pathParameters({ pattern, path, resource }: DeclaredRoute): Schema[] {
   })
 }
 
-/** Some tools know only one of the two members that mark a file. */
+/** Adds files to the schema of a body. `format` and `contentMediaType` both mark a file, because some tools support only one. */
 function withFiles(body: Schema | undefined, names: readonly string[]): Schema {
   const file = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' }
   const files = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, file])) }

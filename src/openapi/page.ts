@@ -5,20 +5,20 @@ import { dirname, extname, join } from 'node:path'
 import { DeclarationError, HttpError, type Context } from '../index.js'
 
 /** Serves the page of Swagger UI for the document at a path, or a file that the page loads. */
-export async function servePage(ctx: Context, document: string): Promise<void> {
+export async function servePage(ctx: Context, documentPath: string): Promise<void> {
   const { file = 'index.html' } = ctx.params
-  // The page loads its files by relative paths.
+  // The page loads its files by paths that are relative to this folder.
   if (!ctx.params['file'] && !ctx.path.endsWith('/')) return ctx.redirect(`${ctx.path}/`)
-  const place = join(swaggerFolder(), file)
-  if (!/^[\w-]+\.(html|css|js|png)$/.test(file) || !existsSync(place))
+  const filePath = join(swaggerFolder(), file)
+  if (!/^[\w-]+\.(html|css|js|png)$/.test(file) || !existsSync(filePath))
     throw new HttpError(404, `The page has no file ${file}.`)
   ctx.type = extname(file)
-  ctx.body = file === 'swagger-initializer.js' ? initializerOf(document) : await readFile(place)
+  ctx.body = file === 'swagger-initializer.js' ? initializerOf(documentPath) : await readFile(filePath)
 }
 
-/** The script that shows the document, instead of an example of Swagger UI. No validator of another host gets the document. */
-function initializerOf(document: string): string {
-  const options = { url: document, dom_id: '#swagger-ui', deepLinking: true, validatorUrl: null }
+/** The script that shows the document. That of Swagger UI shows an example. No validator of another host gets the document. */
+function initializerOf(documentPath: string): string {
+  const options = { url: documentPath, dom_id: '#swagger-ui', deepLinking: true, validatorUrl: null }
   return `SwaggerUIBundle(${JSON.stringify(options)})\n`
 }
 

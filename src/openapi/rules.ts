@@ -43,12 +43,12 @@ const RULES: Record<string, Record<string, Rule>> = {
   },
 }
 
-/** Rules that null does not break. */
+/** Rules that null does not break, or not always. */
 const acceptNull = 'isEmpty notEquals isNotIn whitelistValidation customValidation nestedValidation'.split(
   ' ',
 )
 
-/** Adds the rules of a property to the schema of its values, or of the items of its list. */
+/** Adds the rules of a property to the schema of its values. A rule with `each` is added to the schema of the items. */
 export function withRules(model: Function, name: string, schema: Schema): Schema {
   const rules = rulesOf(model, name)
   // A condition may switch off the other rules.
@@ -86,11 +86,12 @@ function withRule(schema: Schema, name: string, constraints: unknown[]): Schema 
     else if (typeof known === 'number' && typeof value === 'number')
       result[key] = key.startsWith('max') ? Math.min(known, value) : Math.max(known, value)
   }
+  // The format `double` is not one of integers.
   if (rule['type'] === 'integer') delete result['format']
   return result
 }
 
-/** A pattern with flags has another meaning without them. Schemas are compiled with the flag u. */
+/** Returns the schema of a pattern; empty if the pattern has flags, or is not valid with the flag `u`, as validators compile it. */
 function patternOf(pattern: unknown): Schema {
   if (!(pattern instanceof RegExp) || pattern.flags !== '') return {}
   try {

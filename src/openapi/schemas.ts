@@ -35,7 +35,7 @@ export interface BodyOptions {
   fields?: readonly string[] | undefined
   /** The keys that the path sets. */
   pathKeys?: ReadonlySet<string>
-  /** Whether the body creates a record, so that some of them are required. */
+  /** Whether the body creates a record, so that some attributes are required. */
   isNew?: boolean
 }
 
@@ -89,7 +89,7 @@ export class Schemas {
   /**
    * The schema of a body that sets attributes of a class.
    *
-   * @param source the route that has it alone, or the class
+   * @param source the route if no other route has the same body, or else the class
    */
   body(name: string, source: object, model: Function, options: BodyOptions, handler: string): Schema {
     return this.add(name, source, handler, () =>
@@ -107,6 +107,7 @@ export class Schemas {
       )
     }
     if (!known) {
+      // The component is stored before its schema is made, because a class can refer to itself.
       const component: Component = { source, handler, schema: {} }
       this.components.set(name, component)
       component.schema = make()
@@ -162,6 +163,7 @@ export class Schemas {
     const references = all.map(({ name, attributes, handler }) => {
       if (!attributes) return this.response(related, handler)
       const properties = columnProperties(related).filter((one) => attributes.includes(one.name))
+      // Lists that include the same attributes share a schema.
       return this.add(name, `${name} ${attributes}`, handler, () =>
         objectSchema(related, 'toPlain', properties, recordName(related.name)),
       )
@@ -229,7 +231,10 @@ function bodyProperties(model: Function, { fields, pathKeys, isNew = false }: Bo
   return [...properties, { name: version, schema, isMissable: true }]
 }
 
-/** Whether a new record needs a value: it rejects null, and neither the model nor the column has another one. Rules run before the column's. */
+/**
+ * Whether a new record needs a value: it rejects null, and has no initial value in the model. The default of a column is enough
+ * only if no rule rejects null, because the rules run before the INSERT.
+ */
 function isRequired(model: Function, { name, nullable: isNullable }: Attribute): boolean {
   if (Reflect.get(instanceOf(model), name) !== undefined) return false
   if (rejectsNull(model, name)) return true
@@ -242,6 +247,7 @@ function isRequired(model: Function, { name, nullable: isNullable }: Attribute):
 function relationOf(model: Function, name: string): { related: Function; isMany: boolean } {
   const relations = getMetadataArgsStorage().filterRelations(ancestorsOf(model))
   const found = relations.find(({ propertyName }) => propertyName === name)
+  // The type is a class, or an arrow function that returns a class.
   const type: unknown = found?.type
   const related: unknown = typeof type === 'function' && type.prototype === undefined ? type() : type
   if (!found || typeof related !== 'function')

@@ -3,7 +3,7 @@ import { itemName, toAttribute, type Attribute, type columnsOf } from '../extens
 /** A JSON Schema, or another object of an OpenAPI document. */
 export type Schema = Record<string, unknown>
 
-/** Whether a schema is that of a body, which has the limits that a request must keep, or of a response. */
+/** Whether a schema is that of a request's body, which has the limits of its values, or that of a response. */
 export type Direction = 'body' | 'response'
 
 const int32 = 2 ** 31
@@ -44,7 +44,7 @@ export function valueSchema(values: Values, direction: Direction): Schema {
   return KINDS[values.kind](values, direction === 'body')
 }
 
-/** Returns the schema of an attribute. Only ids are a list without duplicates. */
+/** Returns the schema of an attribute. A list of ids has no duplicates. */
 export function attributeSchema(attribute: Attribute, direction: Direction): Schema {
   const { name, kind, isList, nullable: isNullable } = attribute
   const value = valueSchema(attribute, direction)
@@ -63,14 +63,14 @@ const WRITTEN: Partial<Record<Column['mode'], Column['options']>> = {
   treeLevel: { type: Number },
 }
 
-/** The attribute of any column, also of the id and the timestamps. If nothing tells the kind of its values, they may be any JSON. */
+/** The attribute of any column, also of the id and the timestamps. The values can be any JSON if their kind is not known. */
 export function columnAttribute(column: Column): Attribute {
   const options = { ...WRITTEN[column.mode], ...column.options }
   const [attribute] = options.transformer ? [] : toAttribute({ ...column, options })
   return attribute ?? { name: column.propertyName, kind: 'json', nullable: false }
 }
 
-/** A list of values, in XML an element that contains one for each value. */
+/** A list of values. In XML, it is an element that contains an element for each value. */
 export function listSchema(name: string, items: Schema, limits: Schema = {}): Schema {
   const item = itemName(name)
   return {
