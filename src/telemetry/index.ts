@@ -14,8 +14,9 @@ import { traceJob } from './job-span.js'
 import { isSampled, report } from './report.js'
 
 /**
- * Traces requests by OpenTelemetry, or by what builds on it: the route and the handler of each request, its transaction,
- * statements on SQLite, pages and mails. Without an SDK it does nothing. Register it first.
+ * Traces requests by OpenTelemetry, or by a product that builds on it: the route and the handler of each request, its
+ * transaction, its statements on SQLite, its pages and mails; and the runs of jobs. Without an SDK, it does nothing. Register
+ * it before all other middleware.
  *
  * @example app.use(telemetry())
  */
@@ -34,7 +35,7 @@ export function telemetry(): Middleware {
       }
       throw error
     } finally {
-      // The body of a form selects its route. A request that was rejected before its body has none.
+      // The body of a form selects the route, so a request that was rejected before its body has no route.
       const { route }: Partial<Context> = ctx
       span.updateName(route?.handlerName ?? ctx.method).end()
     }
@@ -46,21 +47,21 @@ export function telemetry(): Middleware {
     aroundJob: traceJob,
     start: async () => {
       const provider = trace.getTracerProvider()
-      // Without an SDK, nobody reads the report.
+      // The delegate of a proxy is the SDK. Without it, nobody reads the report.
       if (!(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('resource-kit')) report()
     },
   })
 }
 
-/** Connects the log of a request with its span, to which it adds the route, and which it ends without the secrets of the URL. */
+/** Adds the ids of a request's span to the log, and before the span ends, the route and the URL without its secrets to the span. */
 function begin(ctx: Context): void {
   const metadata = getRPCMetadata(context.active())
-  // The active span can be one of the instrumentation of Koa.
+  // With the instrumentation of Koa, the active span is not that of the request, but the metadata contains it.
   const span = metadata?.span ?? trace.getActiveSpan()
   if (!span) return
   const { traceId, spanId } = span.spanContext()
   logFields(ctx, { trace_id: traceId, span_id: spanId })
-  // The instrumentation ends the span in an earlier listener.
+  // The instrumentation has already added a listener that ends the span, so this one is added before it.
   ctx.res.prependOnceListener('close', () => {
     const route: unknown = ctx._matchedRoute
     if (metadata?.type === RPCType.HTTP && typeof route === 'string') metadata.route = route

@@ -10,16 +10,17 @@ import { logFields } from '../extension.js'
 import type { JobContext } from '../index.js'
 import { exceptionOf } from './exception.js'
 
-/** Errors by which a job asks for its end, or for another run. */
+/** The errors by which a job ends or delays itself. They are not failures. */
 const planned = ['Discard', 'RetryLater']
 
-/** Makes each run of a job its own trace, and adds its ids to the job's log. */
+/** Runs a job in its own trace, and adds the ids of the trace and its span to the job's log. */
 export async function traceJob(job: JobContext, run: () => Promise<void>): Promise<void> {
   const { name, requestId } = job
   const attributes = requestId === undefined ? {} : { 'resource_kit.request_id': requestId }
   const options = { kind: SpanKind.CONSUMER, attributes }
   const span = trace.getTracer('resource-kit').startSpan(`job ${name}`, options, ROOT_CONTEXT)
   const { traceId, spanId } = span.spanContext()
+  // Without an SDK, the ids are not valid.
   if (isSpanContextValid(span.spanContext())) logFields(job, { trace_id: traceId, span_id: spanId })
   try {
     await context.with(trace.setSpan(ROOT_CONTEXT, span), run)

@@ -5,7 +5,7 @@ import type { DeliveryMessage, RenderMessage, TransactionMessage } from '../inde
 
 let isReporting = false
 
-/** Makes spans and metrics of what the framework publishes, from now on. */
+/** From now on, creates spans and metrics from the messages that the framework publishes. */
 export function report(): void {
   if (isReporting) return
   isReporting = true
