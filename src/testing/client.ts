@@ -7,7 +7,7 @@ import { dataFormats } from '../http/formats/formats.js'
 import { toXml } from '../http/formats/xml.js'
 import type { Contract } from '../openapi/contract.js'
 
-/** The fields of a form. A list of values, or of pairs, repeats a name. Numbers and booleans are sent as text. */
+/** The fields of a form. A name with a list of values, or in several pairs, is repeated. Numbers and booleans are sent as text. */
 export type FormFields =
   | Record<string, string | number | boolean | readonly string[]>
   | Array<[string, string]>
@@ -23,11 +23,11 @@ export interface RequestOptions {
   fromPage?: boolean
   /** A JSON body. */
   json?: unknown
-  /** An XML body, or a record by its name: `{ post: { title: 'Hello' } }`. */
+  /** An XML body, or an object that is converted to XML, under the name of its element: `{ post: { title: 'Hello' } }`. */
   xml?: string | Record<string, object>
   /** A body that is sent unchanged. Set its `Content-Type` in the headers. */
   body?: string | Uint8Array | ReadableStream
-  /** The format of the response, or an `Accept` header. By default that of the client. */
+  /** The format of the response, or an `Accept` header. By default, it is the client's `accept` option. */
   accept?: string
   headers?: Record<string, string>
   /** False for a request whose response may differ from the OpenAPI document. */
@@ -44,7 +44,7 @@ export interface ClientResponse {
    *
    * @throws SyntaxError when it isn't JSON
    */
-  // The spec knows its type.
+  // Only the spec can tell the type.
   // oxlint-disable-next-line no-explicit-any
   json: any
   /** The target of a redirect, or the path of a created record. */
@@ -53,7 +53,7 @@ export interface ClientResponse {
 
 /** The defaults of a client's requests. */
 export interface ClientOptions {
-  /** The format of responses: html, or json of an API application. */
+  /** The format of responses, or an `Accept` header (`html`; in an API application, `json`). */
   accept?: string
 }
 
@@ -110,12 +110,12 @@ export class Client {
   /** Closes the application, with its database. */
   async close(): Promise<void> {
     this.address = undefined
-    // The application gives open connections half a second for one more request.
+    // Otherwise, the application would wait half a second for another request on each open connection.
     this.connections.destroy()
     await this.app.close()
   }
 
-  /** Another visitor of the open application, with own cookies. `close` of the first client closes the application. */
+  /** Returns the client of another visitor, with cookies of its own. It needs neither `open` nor `close`. */
   another(): Client {
     const other = new Client(this.app, { accept: this.accept })
     other.address = this.url
@@ -168,18 +168,19 @@ export class Client {
   /** Sends a request by any method. */
   async request(method: string, path: string, options: RequestOptions = {}): Promise<ClientResponse> {
     const { type, body } = this.bodyOf(options)
-    const fromPage = options.form !== undefined && options.fromPage !== false
+    // A browser adds these headers to a form.
+    const isFromPage = options.form !== undefined && options.fromPage !== false
     const accept = mediaTypeOf(options.accept ?? this.accept)
     const response = await this.send(method, path, body, {
       accept,
       ...(type && { 'content-type': type }),
-      ...(fromPage && { origin: this.url, 'sec-fetch-site': 'same-origin' }),
+      ...(isFromPage && { origin: this.url, 'sec-fetch-site': 'same-origin' }),
       ...(this.cookies.size > 0 && { cookie: [...this.cookies].map((pair) => pair.join('=')).join('; ') }),
       ...(this.bearer !== undefined && { authorization: `Bearer ${this.bearer}` }),
       ...options.headers,
     })
     const headers = headersOf(response)
-    keepCookies(headers, this.cookies)
+    storeCookies(headers, this.cookies)
     const status = response.statusCode ?? 0
     const text = await textOf(response)
     if (options.contract !== false)
@@ -201,7 +202,7 @@ export class Client {
       sent.once('response', resolve).on('error', reject)
     })
     if (content instanceof Readable) {
-      // An application may respond before it has read the whole body: the response counts.
+      // An application may respond before it has read the whole body, so it does not matter if the rest cannot be sent.
       pipeline(content, sent).catch(() => undefined)
     } else {
       if (content) sent.setHeader('content-length', content.byteLength)
@@ -224,15 +225,15 @@ export class Client {
   }
 
   private bodyOf({ form, fromPage = true, json, xml, body }: RequestOptions): Body {
-    if (form) return encoded(form, fromPage ? this.token : undefined)
+    if (form) return encodeForm(form, fromPage ? this.token : undefined)
     if (json !== undefined) return { type: mediaTypeOf('json'), body: JSON.stringify(json) }
     if (xml !== undefined) return { type: mediaTypeOf('xml'), body: documentOf(xml) }
     return { body }
   }
 }
 
-/** The body of a form, whose first field is the token, as on a generated page. */
-function encoded(form: FormFields | FormData, token: string | undefined): Body {
+/** Encodes a form. Its first field is the token, as on a generated page. */
+function encodeForm(form: FormFields | FormData, token: string | undefined): Body {
   const first: Array<[string, string]> = token === undefined ? [] : [['authenticity_token', token]]
   if (!(form instanceof FormData)) {
     return { type: FORM, body: new URLSearchParams([...first, ...pairsOf(form)]).toString() }
@@ -257,12 +258,13 @@ function pairsOf(form: FormFields): Array<[string, string]> {
 
 const FORM = 'application/x-www-form-urlencoded'
 
+/** A body, and its `Content-Type`, unless the body or the headers of the request determine it. */
 interface Body {
   type?: string | undefined
   body?: string | Uint8Array | ReadableStream | FormData | undefined
 }
 
-/** The encoded body, and the type of a multipart form, which contains its boundary. */
+/** Returns the encoded body. For a multipart form, also returns the `Content-Type`, which contains the boundary of its parts. */
 async function contentOf(
   body: Body['body'],
 ): Promise<{ type?: string | null; content?: Uint8Array | Readable }> {
@@ -280,8 +282,8 @@ function headersOf({ rawHeaders }: IncomingMessage): Headers {
   return headers
 }
 
-/** Stores the cookies of a response, and removes expired ones (RFC 6265, section 5.3). */
-function keepCookies(headers: Headers, cookies: Map<string, string>): void {
+/** Stores the cookies of a response. An expired one removes the stored cookie of its name (RFC 6265, section 5.3). */
+function storeCookies(headers: Headers, cookies: Map<string, string>): void {
   for (const cookie of headers.getSetCookie()) {
     const [pair = '', ...attributes] = cookie.split(';')
     const [, name = '', value = ''] = /^\s*([^=]+)=(.*)$/.exec(pair) ?? []
@@ -290,6 +292,7 @@ function keepCookies(headers: Headers, cookies: Map<string, string>): void {
   }
 }
 
+/** Whether an attribute of a cookie says that the cookie has expired. */
 function isPast(attribute: string): boolean {
   const [name = '', value = ''] = attribute.trim().toLowerCase().split('=')
   return name === 'max-age' ? Number(value) <= 0 : name === 'expires' && Date.parse(value) <= Date.now()

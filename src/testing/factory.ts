@@ -11,12 +11,12 @@ import { FactoryError } from '../errors.js'
 /** The class of a model. */
 export type ModelClass<T extends Model = Model> = new () => T
 
-/** Default values of a model's records; `n` numbers the records from 1. */
+/** Returns default values for a record of a model. The first record has the number 1. */
 export type Defaults<T> = (n: number) => Partial<T>
 
 /**
- * Creates records for tests. Every required column gets a value of its type that counts up from record to record, and
- * the records it refers to are created as well.
+ * Creates records for tests. Every required column gets a value of its type, which ascends from record to record if the type
+ * permits. The records that a required column refers to are created, too.
  *
  * @example
  * factory.define(User, (n) => ({ email: `user${n}@example.com` }))
@@ -28,13 +28,13 @@ export class Factory {
 
   constructor(private readonly database: Database) {}
 
-  /** Defines default values for a model, if a value of the right type is not enough. */
+  /** Defines default values for the records of a model, for columns for which a value of the right type is not enough. */
   define<T extends Model>(model: ModelClass<T>, defaults: Defaults<T>): this {
     this.defaults.set(model, defaults)
     return this
   }
 
-  /** Builds a record without saving it. Only `make` creates the records it refers to. */
+  /** Builds a record without saving it. Only `make` creates the records that it refers to. */
   build<T extends Model>(model: ModelClass<T>, values: Partial<T> = {}): T {
     const count = (this.counts.get(model) ?? 0) + 1
     this.counts.set(model, count)
@@ -49,7 +49,7 @@ export class Factory {
   /**
    * Creates and saves a record.
    *
-   * @throws FactoryError when it is not valid, or when the database rejects it
+   * @throws FactoryError when the record is not valid, or when it violates a constraint of the database
    */
   async make<T extends Model>(model: ModelClass<T>, values: Partial<T> = {}): Promise<T> {
     const record = this.build(model, values)
@@ -63,7 +63,7 @@ export class Factory {
     return record
   }
 
-  /** The required columns of a record. */
+  /** The columns that need a value: null is not allowed, and neither TypeORM nor the database fills them in. */
   private columnsOf(model: ModelClass): ColumnMetadata[] {
     return this.database.getMetadata(model).columns.filter((column) => {
       const isOwn = column.isPrimary || column.isCreateDate || column.isUpdateDate || column.isVersion
@@ -73,13 +73,13 @@ export class Factory {
   }
 }
 
-/** A model's metadata has its class; that of a table without one has a name. */
+/** @throws TypeError when the metadata has no class, but only the name of a table */
 function classOf({ target, name }: EntityMetadata): ModelClass {
   if (typeof target === 'function') return target as ModelClass
   throw new TypeError(`${name} isn't a model class, so no record can be created.`)
 }
 
-/** The `n`th value of each kind. They ascend, and none is a sample of a generated spec. */
+/** The `n`th value of each kind. The values of most kinds ascend, and none is a value that generated specs look for. */
 const VALUES: Record<AttributeKind, (n: number, column: ColumnMetadata) => unknown> = {
   string: textOf,
   text: textOf,
@@ -89,7 +89,7 @@ const VALUES: Record<AttributeKind, (n: number, column: ColumnMetadata) => unkno
   decimal: decimalOf,
   bool: () => false,
   date: (n) => new Date(Date.UTC(2000, 0, n)).toISOString().slice(0, 10),
-  // The afternoon has 43,200 seconds.
+  // The values begin at noon, and after the 43,200 seconds until midnight, they begin again.
   time: (n) => new Date(Date.UTC(2000, 0, 1, 12, 0, n % 43_200)).toISOString().slice(11, 19),
   datetime: (n) => new Date(Date.now() + n),
   uuid: () => newId(),
@@ -102,14 +102,14 @@ function valueOf(column: ColumnMetadata, n: number): unknown {
   return kind && VALUES[kind](n, column)
 }
 
-/** The name of the column with a unique suffix, or a number that is as long as the column allows. */
+/** The name of the column with a unique suffix; if that is too long for the column, a number with the length of the column. */
 function textOf(n: number, { propertyName, length }: ColumnMetadata): string {
   const text = `${propertyName} ${newId()}`
-  const most = Number(length) || 255
-  return text.length <= most ? text : n.toString(36).padStart(most, '0').slice(-most)
+  const maxLength = Number(length) || 255
+  return text.length <= maxLength ? text : n.toString(36).padStart(maxLength, '0').slice(-maxLength)
 }
 
-/** Counts up from 3, by the smallest step: 3.00, 3.01, ... Without a digit before the point, it counts from 0 to 0.4. */
+/** Counts up from 3 by the smallest step: 3.00, 3.01, and so on. Without digits before the point, it counts from 0 to below 0.5. */
 function decimalOf(n: number, { precision, scale = 0 }: ColumnMetadata): string {
   const one = 10n ** BigInt(scale)
   const end = 10n ** BigInt(precision ?? 10)
@@ -118,9 +118,9 @@ function decimalOf(n: number, { precision, scale = 0 }: ColumnMetadata): string 
   return scale > 0 ? `${digits.slice(0, -scale)}.${digits.slice(-scale)}` : digits
 }
 
-/** Whether a unique index has the column. */
+/** Whether a column is part of a unique index or constraint. */
 function isUnique(column: ColumnMetadata): boolean {
   const { indices, uniques } = column.entityMetadata
-  const own = [...indices.filter((index) => index.isUnique), ...uniques]
-  return own.some(({ columns }) => columns.includes(column))
+  const constraints = [...indices.filter((index) => index.isUnique), ...uniques]
+  return constraints.some(({ columns }) => columns.includes(column))
 }

@@ -3,7 +3,7 @@ import type { Database } from '../data/database.js'
 import { Semaphore } from '../data/engines/semaphore.js'
 import { SharedRunner } from './shared-runner.js'
 
-/** Milliseconds for which a transaction of a test waits for another one. */
+/** The milliseconds for which a transaction of a test waits until another one has ended. */
 const ACQUIRE_TIMEOUT = 10_000
 
 /**
@@ -48,7 +48,7 @@ export class Isolation {
     this.marks.push(await this.current.mark())
   }
 
-  /** Undoes everything since the last mark. */
+  /** Undoes all changes since the last mark, and removes the mark. */
   async undo(): Promise<void> {
     const mark = this.marks.pop()
     if (mark !== undefined) await this.current.undoTo(mark)

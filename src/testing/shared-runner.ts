@@ -6,24 +6,26 @@ import { engineOf } from '../data/engines/engines.js'
 import { rejectOwnWait } from '../data/engines/own-waits.js'
 import type { Release, Semaphore } from '../data/engines/semaphore.js'
 
-/** The milliseconds after which a statement no longer waits for the rollback of a transaction that has failed. */
+/** The milliseconds for which a statement waits for the rollback of a transaction that has failed. Then it runs, and fails. */
 const ROLLBACK_TIMEOUT = 5000
 
 /**
- * A query runner in a transaction that is shared by many users. Each user sees it as its own runner: its transaction
- * is a savepoint, and releasing the runner ends only that.
+ * A query runner in a transaction that several users share: the requests and the helpers of a test. Each user gets its own
+ * runner, whose transaction is a savepoint of the shared one. Releasing this runner ends only the savepoint.
  */
 export class SharedRunner {
-  /** Statements that are sent to the database together. */
+  /** The end of the last piece of statements. A piece is sent to the database without statements of others in between. */
   private statements: Promise<unknown> = Promise.resolve()
+  /** The number of open savepoints. */
   private depth = 0
   /** Whether the engine rejects all statements until a rollback, because one has failed. */
   private isAborted = false
+  /** Emits `rollback` after each rollback. Any number of statements may wait for it. */
   private readonly rollbacks = new EventEmitter().setMaxListeners(0)
 
   /**
-   * @param runner in a transaction that has begun
-   * @param lock admits one user at a time, from the beginning to the end of its transaction
+   * @param runner a runner whose transaction has begun
+   * @param lock admits one user at a time, from the beginning to the end of the user's transaction
    */
   constructor(
     private readonly dataSource: DataSource,
@@ -31,9 +33,10 @@ export class SharedRunner {
     private readonly lock: Semaphore,
   ) {}
 
-  /** The runner as one user sees it. */
+  /** Creates the runner of one user. */
   createRunner(mode: ReplicationMode = 'master'): QueryRunner {
     const user = new RunnerUser(this, this.lock)
+    // These members replace those of the shared runner. A member that TypeORM sets is set here, too.
     const members: Partial<Record<PropertyKey, unknown>> = {
       getReplicationMode: () => mode,
       query: (...args: Parameters<QueryRunner['query']>) => {
@@ -61,18 +64,18 @@ export class SharedRunner {
     return runner
   }
 
-  /** Runs a statement outside of any user's transaction. If it fails, nothing else is lost. */
+  /** Runs a statement outside of any user's transaction. If the statement fails, it undoes nothing else. */
   async alone<T>(query: () => Promise<T>): Promise<T> {
     const done = await this.inOnePiece(
       async () => !this.isAborted && { result: await this.inSavepoint(query) },
     )
     if (done) return done.result
     const signal = AbortSignal.timeout(ROLLBACK_TIMEOUT)
-    const isOver = await once(this.rollbacks, 'rollback', { signal }).then(
+    const isRolledBack = await once(this.rollbacks, 'rollback', { signal }).then(
       () => true,
       () => false,
     )
-    return isOver ? this.alone(query) : this.inOnePiece(() => this.inSavepoint(query))
+    return isRolledBack ? this.alone(query) : this.inOnePiece(() => this.inSavepoint(query))
   }
 
   /** Runs a statement of a user's transaction. */
@@ -87,7 +90,7 @@ export class SharedRunner {
     })
   }
 
-  /** Undoes a failed statement, if the engine does not do so itself. */
+  /** Runs a statement. If it fails, undoes it, unless the engine does so itself. */
   private async inSavepoint<T>(query: () => Promise<T>): Promise<T> {
     if (!engineOf(this.dataSource).failureAborts) return query()
     await this.runner.startTransaction()
@@ -101,6 +104,7 @@ export class SharedRunner {
     }
   }
 
+  /** Runs statements after those of earlier calls, and before those of later ones. */
   private inOnePiece<T>(work: () => Promise<T>): Promise<T> {
     const done = this.statements.then(work)
     this.statements = done.catch(() => undefined)
@@ -115,7 +119,7 @@ export class SharedRunner {
     })
   }
 
-  /** Releases the last savepoint, which keeps its changes. */
+  /** Releases the last savepoint. Its changes remain. */
   keep(): Promise<void> {
     return this.inOnePiece(async () => {
       this.depth -= 1
@@ -123,7 +127,7 @@ export class SharedRunner {
     })
   }
 
-  /** Rolls back to this savepoint, including those within it. */
+  /** Rolls back a savepoint, with those that were set after it. */
   undoTo(mark: number): Promise<void> {
     return this.inOnePiece(async () => {
       for (; this.depth >= mark; this.depth -= 1) await this.runner.rollbackTransaction()
@@ -140,9 +144,10 @@ export class SharedRunner {
   }
 }
 
-/** The current user of the runner. */
+/** One user of the shared runner, and its transaction. */
 class RunnerUser {
   isReleased = false
+  /** The savepoints of this user: its transaction, and those within it. */
   private readonly marks: number[] = []
   private releaseLock: Release | undefined
 
@@ -160,6 +165,7 @@ class RunnerUser {
   }
 
   async begin(): Promise<void> {
+    // A second transaction of the same request would wait for the lock in vain.
     if (!this.releaseLock) rejectOwnWait((runner) => runner.isTransactionActive)
     this.releaseLock ??= await this.lock.acquire()
     this.marks.push(await this.shared.mark())
@@ -183,6 +189,7 @@ class RunnerUser {
     this.isReleased = true
   }
 
+  /** Lets the next user begin, if this user's transaction has ended. */
   private unlock(): void {
     if (this.depth > 0) return
     this.releaseLock?.()

@@ -14,15 +14,15 @@ export interface TestApplication {
   /** Creates records. */
   factory: Factory
   /**
-   * Isolates the tests of a `describe`: call it first, and the changes of each test are undone. The client has the cookies and
-   * tokens again that it had before the test.
+   * Isolates the tests of a `describe`, in which you call it first: after each test, its changes of the database are undone, and
+   * the client gets back the cookies and tokens that it had before the test.
    */
   isolate(): void
   /**
    * Replaces a dependency of resources and middleware classes until the end of the test. Call it in the test or in a
-   * `beforeEach`. A singleton that depends on it is created again for the test.
+   * `beforeEach`. A singleton that depends on the token is created again for the test.
    *
-   * @param value may lack members that the test does not call
+   * @param value the replacement, which may lack members that the test does not use
    * @throws DeclarationError when nothing injects the token
    */
   provide<T>(token: InjectionToken<T>, value: Partial<NoInfer<T>>): void
@@ -52,27 +52,28 @@ export interface TestOptions extends ClientOptions {
 export function testApplication(app: App, database: Database, options: TestOptions = {}): TestApplication {
   const client = new Client(app, options)
   const isolation = new Isolation(database)
-  const inAllTests = new Replacements(app.injector)
-  const inThisTest = new Replacements(app.injector)
+  const permanent = new Replacements(app.injector)
+  const ofThisTest = new Replacements(app.injector)
   return {
     client,
     factory: new Factory(database),
     isolate: () => isolate(isolation, client),
-    provide: (token, value) => inThisTest.add([[token, value]]),
+    provide: (token, value) => ofThisTest.add([[token, value]]),
     hooks: {
       async beforeAll() {
-        inAllTests.add(options.provide ?? [])
+        permanent.add(options.provide ?? [])
         await openOrCreate(database)
+        // In another environment, the database can contain records that are still needed.
         if (app.env === 'test') await dropOutdated(database)
         await database.migrate()
         if (options.contract) client.contract ??= new (await import('../openapi/contract.js')).Contract(app)
         await client.open()
       },
-      afterEach: () => inThisTest.restore(),
+      afterEach: () => ofThisTest.restore(),
       async afterAll() {
         await client.close()
         await database.close()
-        await inAllTests.restore()
+        await permanent.restore()
       },
     },
   }
@@ -94,7 +95,7 @@ class Replacements {
   }
 }
 
-/** Re-creates a test database on which migrations were run that have been edited, or whose files are missing, like those of another branch. */
+/** Creates a test database again if a migration that was run has been edited, or lacks its file, for example after a change of branch. */
 async function dropOutdated(database: Database): Promise<void> {
   const states = await database.migrationStatus()
   if (!states.some(({ missing, edited }) => missing || edited)) return
@@ -107,8 +108,8 @@ type Hook = (work: () => unknown) => void
 type Hooks = Record<'before' | 'beforeEach' | 'afterEach' | 'after', Hook>
 
 /**
- * Records created in a `before` of the `describe` last for all its tests, and so does a sign-in of the client. Those of a test last
- * for that test.
+ * Declares the hooks that isolate the tests of a `describe`. Records and sign-ins of a `before` exist in all its tests, and those
+ * of a test only in this test.
  */
 function isolate(isolation: Isolation, client: Client): void {
   const { before, beforeEach, afterEach, after } = globalThis as unknown as Hooks
