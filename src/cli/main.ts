@@ -19,6 +19,7 @@ async function main(args: readonly string[]): Promise<void> {
   }
 }
 
+/** @throws CommandError when there is no command of the name in the arguments */
 async function entryOf(args: readonly string[]): Promise<Entry | undefined> {
   // `kit help db` is `kit db --help`.
   const name = args[0] === 'help' ? args[1] : args[0]
@@ -59,7 +60,7 @@ async function programFor(called: Entry | undefined): Promise<Command> {
   return program
 }
 
-/** Makes a separately created command report errors like the program. */
+/** Gives a command, which was created without its parent, the parent's settings for errors and output. */
 function inherit(command: Command, parent: Command): Command {
   command.copyInheritedSettings(parent)
   for (const sub of command.commands) inherit(sub, command)

@@ -6,7 +6,7 @@ import { PassThrough, type Readable } from 'node:stream'
 import type { Database } from '../../data/database.js'
 import { loadApp, usingDatabase } from '../support/application-modules.js'
 
-/** `kit console`: JavaScript with the application at hand. */
+/** `kit console`: evaluates JavaScript with the application loaded. */
 export function consoleCommand(): Command {
   return new Command('console')
     .description(
@@ -34,13 +34,13 @@ async function evaluate(database: Database): Promise<void> {
   const exited = once(repl, 'exit')
   if (!stdin.isTTY) await pass(stdin, lines, repl, exited)
   await exited
-  // Node keeps the last error of a line there.
+  // In this variable, Node stores the last error that a line has thrown.
   if (!stdin.isTTY && repl.context['_error'] !== undefined) process.exitCode ??= 1
 }
 
 /**
- * Passes lines on, each after the one before has been evaluated: unless it reads from a terminal, Node evaluates lines
- * without waiting for what those before them await.
+ * Passes each line to the REPL after the line before has been evaluated. Unless it reads from a terminal, Node would evaluate a
+ * line without waiting for what the line before awaits.
  */
 async function pass(
   input: Readable,
@@ -50,7 +50,7 @@ async function pass(
 ): Promise<void> {
   for await (const line of createInterface({ input })) {
     const evaluated = new Promise<'prompt'>((resolve) => {
-      // It is called when the next line is expected.
+      // The REPL calls this method when it expects the next line.
       repl.displayPrompt = () => resolve('prompt')
     })
     lines.write(`${line}\n`)

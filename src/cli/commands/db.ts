@@ -24,7 +24,7 @@ interface Step {
   isDestructive?: boolean
   /** Whether the database must exist. */
   needsDatabase?: boolean
-  /** Whether the last build is good enough if the application does not compile: its migrations are those that were run. */
+  /** Whether the last build is used if the application does not compile. Its migrations are those that were run. */
   usesLastBuild?: boolean
   run(database: Database, options: Options): Promise<void>
 }
@@ -138,13 +138,14 @@ function parseSteps(text: string): number {
 }
 
 async function run(step: Step, database: Database, options: Options): Promise<void> {
-  if (step.isDestructive) await makeSure(step, database, options)
+  if (step.isDestructive) await confirmDeletion(step, database, options)
   const file = fileOf(database)
   if (step.needsDatabase && file !== undefined && !existsSync(file)) throw missing(database)
   await step.run(database, options)
 }
 
-async function makeSure({ name }: Step, database: Database, { yes, force }: Options): Promise<void> {
+/** @throws CommandError when the records must not be deleted */
+async function confirmDeletion({ name }: Step, database: Database, { yes, force }: Options): Promise<void> {
   if (currentEnvironment() === 'production' && !force) {
     throw new CommandError(
       `kit db ${name} deletes all records, and the environment is production. Use --force to run it anyway.`,

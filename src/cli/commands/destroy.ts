@@ -23,7 +23,7 @@ export interface DestroySettings {
   hasRun?: HasRun
 }
 
-/** The steps that a subcommand undoes. Only the name of the model of accounts may be missing. */
+/** Returns the steps that a subcommand undoes. Only `kit destroy auth` can lack the name. */
 type Undo = (folder: string, name: string, hasRun: HasRun) => Destruction
 
 const ASKS =

@@ -41,13 +41,15 @@ async function dev({ jobs }: { jobs?: string }): Promise<void> {
   const front = new GracefulServer((req, res) => {
     server.address.then(
       (address) => forward(req, res, address),
-      (error: unknown) => showFailure(req, res, hosts.check(req.headers) ? REASON_ELSEWHERE : plain(error)),
+      (error: unknown) =>
+        showFailure(req, res, hosts.check(req.headers) ? REASON_ELSEWHERE : reasonOf(error)),
     )
   })
   const address = await front.listen(currentPort(), host)
   // Mails link to this port, and not to that of the application's own process.
   process.env['KIT_DEV_PORT'] = new URL(address).port
   console.log(`kit dev: ${address}`)
+  // The first start. If nothing has changed since the last build, the application is not compiled.
   server.change(!isStale(root))
   const watcher = watch(WATCHED, { cwd: root, ignoreInitial: true })
   watcher.on('all', () => server.changeSoon())
@@ -70,13 +72,17 @@ class DevelopmentServer {
     this.child = new ChildServer(root, this.fail, (types) => this.checkRoutes(types))
   }
 
-  /** Treats several files that are saved at once as one change. */
+  /** Treats several files that are saved almost at the same time as one change. */
   changeSoon(): void {
     clearTimeout(this.timer)
     this.timer = setTimeout(() => this.change(), 40)
   }
 
-  /** @param isBuilt whether the compiled files are up to date */
+  /**
+   * Restarts the application, once an earlier start has ended.
+   *
+   * @param isBuilt whether the compiled files are up to date
+   */
   change(isBuilt = false): void {
     const before = this.address.catch(() => undefined)
     this.settle(before.then(() => this.renew(isBuilt)))
@@ -95,14 +101,16 @@ class DevelopmentServer {
     return address
   }
 
-  /** Writes the names of the routes. If they have changed, code that uses an old one no longer compiles. */
+  /** Writes the types of the routes. If they have changed, compiles again, because code that uses an old name is now wrong. */
   private checkRoutes(types: string): void {
     const isFirst = writtenTypes(this.root) === undefined
     if (writeRouteTypes(this.root, types) && !isFirst) this.change()
   }
 
+  /** The application has exited by itself. */
   private readonly fail = (reason: Error): void => this.settle(Promise.reject(reason))
 
+  /** Sets the address for which requests wait. If it rejects, prints why. */
   private settle(address: Promise<string>): void {
     this.address = address
     address.catch((error: unknown) => console.error(`kit dev: ${messageOf(error)}`))
@@ -113,8 +121,8 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** The message for the browser, which includes the application's output in the terminal. */
-function plain(error: unknown): string {
+/** The message for the browser, with the output of an application that has exited. */
+function reasonOf(error: unknown): string {
   const output = error instanceof ApplicationExited ? `\n${error.output}` : ''
   return stripVTControlCharacters(messageOf(error) + output)
 }

@@ -120,6 +120,7 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .action(async (name: string, attributes: string[], flags: JobFlags & WriteFlags) => {
       const { schedule, timeZone } = flags
       if (schedule !== undefined) {
+        // Only checks the expression and the time zone.
         const { declareSchedule } = await import('../../jobs/schedules.js')
         declareSchedule(name, schedule, { ...(timeZone !== undefined && { timeZone }) })
       }
@@ -176,7 +177,7 @@ function reportSecrets(attributes: readonly string[], print: Print): void {
     )
 }
 
-/** Whether a migration already exists with another content. A migration that has been run is not run again. */
+/** Whether a step changes an existing migration. If that has already been run, the new version is not run. */
 function isRewrittenMigration(folder: string, action: FileAction): boolean {
   if (!isCreate(action) || !action.path.startsWith('migrations/')) return false
   const file = join(folder, action.path)

@@ -47,7 +47,7 @@ const STEPS: readonly Step[] = [
     summary: 'make dead or waiting jobs due now, with all their attempts',
     flags: [dead, byName],
     run: async (jobs, options, ids) =>
-      numbered(await jobs.store.retry(await selection(jobs, options, ids)), 'due again'),
+      countSentence(await jobs.store.retry(await selection(jobs, options, ids)), 'due again'),
   },
   {
     usage: 'discard [ids...]',
@@ -83,6 +83,7 @@ export function jobsCommand(): Command {
       .summary(step.summary)
       .description(`${sentence(step.summary)}.`)
     for (const [flags, description] of step.flags ?? []) sub.option(flags, description)
+    // After the arguments, Commander passes the options and the command.
     sub.action((...given: unknown[]) =>
       perform(step, sub.optsWithGlobals(), given.slice(0, -2).flat() as string[]),
     )
@@ -118,38 +119,38 @@ async function counts({ store, definitions }: Jobs, options: Options): Promise<s
 }
 
 async function list(jobs: Jobs, { state, queue, name, json: isJson }: Options): Promise<string> {
-  const found = (await jobs.store.list(checked(jobs, { state, queue, name }))).map(detailsOf)
+  const found = (await jobs.store.list(checkSelection(jobs, { state, queue, name }))).map(detailsOf)
   if (isJson) return toJson(found)
   const columns = ['id', 'name', 'queue', 'state', 'attempts', 'due_at', 'error'] as const
-  const rows = found.map((row) => Object.fromEntries(columns.map((name) => [name, row[name]])))
+  const rows = found.map((row) => Object.fromEntries(columns.map((column) => [column, row[column]])))
   return tableOf(rows, 'There are no such jobs.')
 }
 
 async function show(jobs: Jobs, _options: Options, ids: readonly string[]): Promise<string> {
   const [row = {}] = await jobs.store.list(await selection(jobs, {}, ids))
-  const given = parameterFilter()(parsed(row['arguments']) ?? row['arguments'])
-  return toJson({ ...detailsOf(row), arguments: given, error: parsed(row['error']) })
+  const given = parameterFilter()(parseJson(row['arguments']) ?? row['arguments'])
+  return toJson({ ...detailsOf(row), arguments: given, error: parseJson(row['error']) })
 }
 
 async function discard(jobs: Jobs, options: Options, ids: readonly string[]): Promise<string | void> {
   const selected = await selection(jobs, options, ids)
   const count = (await jobs.store.list(selected)).length
   if (!options.yes && count > 0 && !(await confirm(`Discard ${count} jobs?`))) return
-  return numbered(await jobs.store.discard(selected), 'discarded')
+  return countSentence(await jobs.store.discard(selected), 'discarded')
 }
 
 async function enqueue(jobs: Jobs, _options: Options, [name = '', text = '{}']: readonly string[]) {
   const definition = jobs.definitions.get(name)
-  const args = parsed(text)
+  const args = parseJson(text)
   if (args === undefined)
     throw new CommandError(`${text} is not JSON. Quote it for the shell: '{"user_id": "..."}'.`)
-  checked(jobs, { name })
+  checkSelection(jobs, { name })
   return definition && jobs.enqueue(jobs.store.database.manager, definition.target, args)
 }
 
 async function schedules({ store, definitions }: Jobs, options: Options): Promise<string> {
-  const table = store.database.driver.escape(store.tables.schedules)
-  const rows = await store.query(`SELECT name, last_tick FROM ${table}`)
+  const tableName = store.database.driver.escape(store.tables.schedules)
+  const rows = await store.query(`SELECT name, last_tick FROM ${tableName}`)
   const all = schedulesOf(definitions.values()).map(({ name, expression, timeZone, next }) => {
     const row = rows.find((one) => one['name'] === name)
     const times = { last: toIso(row?.['last_tick']), next: toIso(next(Date.now())) }
@@ -163,16 +164,16 @@ async function selection(jobs: Jobs, options: Options, ids: readonly string[]): 
   const { name, dead: isDead = false } = options
   if (ids.length === 0 && !isDead && name === undefined)
     throw new CommandError('Name the ids of jobs, or use --dead for all dead ones, or --name.')
-  if (ids.length === 0) return checked(jobs, { state: isDead ? 'dead' : undefined, name })
-  const known = (await jobs.store.list({ ids })).map((row) => String(row['id']))
-  const unknown = ids.find((id) => !known.includes(id.toLowerCase()))
+  if (ids.length === 0) return checkSelection(jobs, { state: isDead ? 'dead' : undefined, name })
+  const found = (await jobs.store.list({ ids })).map((row) => String(row['id']))
+  const unfound = ids.find((id) => !found.includes(id.toLowerCase()))
   if (unknown !== undefined)
     throw new CommandError(`There is no job ${unknown}. \`kit jobs list\` shows the ids.`)
-  return { ids: known }
+  return { ids: found }
 }
 
 /** @throws CommandError for an unknown state, queue or name */
-function checked({ settings, definitions }: Jobs, given: Selection): Selection {
+function checkSelection({ settings, definitions }: Jobs, given: Selection): Selection {
   const known = {
     state: ['waiting', 'running', 'dead'],
     queue: settings.queues,
@@ -191,15 +192,15 @@ function checked({ settings, definitions }: Jobs, given: Selection): Selection {
 /** A row without the columns that only workers use. Times are in ISO 8601. */
 function detailsOf({ id, name, queue, state, attempts, due_at, enqueued_at, error }: ObjectLiteral) {
   const times = { due_at: toIso(due_at), enqueued_at: toIso(enqueued_at) }
-  return { id, name, queue, state, attempts, ...times, error: parsed(error)?.message ?? null }
+  return { id, name, queue, state, attempts, ...times, error: parseJson(error)?.message ?? null }
 }
 
 function toIso(time: unknown): string | null {
   return time === null || time === undefined ? null : new Date(Number(time)).toISOString()
 }
 
-/** The value of JSON; undefined if it is malformed or missing. */
-function parsed(json: unknown): ObjectLiteral | undefined {
+/** Returns the value of JSON; undefined if it is malformed or missing. */
+function parseJson(json: unknown): ObjectLiteral | undefined {
   try {
     return JSON.parse(String(json))
   } catch {
@@ -207,7 +208,7 @@ function parsed(json: unknown): ObjectLiteral | undefined {
   }
 }
 
-/** Rows under the names of their columns. */
+/** Returns a table of rows, whose columns have the names of their members; without rows, `otherwise`. */
 function tableOf(rows: readonly object[], otherwise: string): string {
   const head = Object.keys(rows[0] ?? {}).map((name) =>
     name.replace(/_at$/, '').replace('_', ' ').toUpperCase(),
@@ -216,7 +217,8 @@ function tableOf(rows: readonly object[], otherwise: string): string {
   return table(head, cells, otherwise)
 }
 
-function numbered(count: number, what: string): string {
+/** `1 job is discarded.` */
+function countSentence(count: number, what: string): string {
   return `${count} ${count === 1 ? 'job is' : 'jobs are'} ${what}.`
 }
 

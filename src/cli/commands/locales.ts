@@ -27,6 +27,7 @@ export function localesCommand(out: Output, folder: () => string = enterApplicat
       const report = (place: string, rows: readonly string[][], problem: string) => {
         print(`${place}: ${rows.length === 0 ? 'complete' : `${rows.length} ${problem}`}`)
         if (rows.length === 0) return
+        // An empty column indents the others.
         const cells = rows.map((row) => ['', ...row])
         print(table(undefined, cells))
         places.push(place)

@@ -67,7 +67,7 @@ function makeFolder(folder: string): string | undefined {
   }
 }
 
-/** npm does not install a package into one with the same name, and no package is named node_modules. */
+/** Names that npm does not permit: those of the packages that an application needs, and `node_modules`. */
 const TAKEN = new Set(
   [
     'resource-kit typeorm tsyringe mocha chai typescript class-validator class-transformer reflect-metadata',
@@ -95,7 +95,7 @@ function parseName(path: string): string {
   return path
 }
 
-/** A linked folder would have a second copy of TypeORM, and the application would not compile. */
+/** Rejects a folder: if it were linked, there would be two copies of TypeORM, and the application would not compile. */
 function parseVersion(version: string): string {
   // A range of versions can begin with a tilde, too: ~0.1.0.
   const isPath = /^(?:file:|~?\/|\.)/.test(version)

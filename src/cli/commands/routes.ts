@@ -15,6 +15,7 @@ interface Options {
   match?: string
   public?: boolean
   types?: boolean
+  /** The folder of the compiled files that `kit build` is writing. */
   built?: string
 }
 
@@ -120,7 +121,7 @@ function detailsOf({ description, handlerName }: DeclaredRoute) {
   }
 }
 
-/** The place in src that declares a class, its method or a function: `src/actions/posts.ts:39`. An inherited method has that of the class. */
+/** The line in src that declares a class, its method or a function: `src/actions/posts.ts:39`; for an inherited method, the class. */
 function locate(name: string): string | undefined {
   const [, owner, method] = /^(\w+)(?:\.(\w+))?$/.exec(name) ?? []
   if (owner === undefined || !existsSync('src')) return undefined
@@ -142,7 +143,7 @@ function nameOf(response: NonNullable<DeclaredRoute['description']['responses']>
   return typeof response === 'function' ? response.name : response.map(({ name }) => name)
 }
 
-/** `PUT /posts/1`, `/posts` (a GET), or `GET http://tenant.example.com/posts`. */
+/** Parses a request: `PUT /posts/1`, `/posts` (a GET), or `GET http://tenant.example.com/posts`. */
 function parse(request: string): { method: string; host: string; path: string } {
   const [whole, method = 'GET', host = '', path = '/'] =
     /^\s*(?:([a-z]+)\s+)?(?:https?:\/\/([^/\s]+))?(\/[^\s?#]*)?(?:[?#]\S*)?\s*$/i.exec(request) ?? []
@@ -157,7 +158,8 @@ function parse(request: string): { method: string; host: string; path: string } 
 /** Whether the percent-encoding of a path is well-formed. */
 function isEncoded(path: string): boolean {
   try {
-    return decodeURIComponent(path) !== undefined
+    decodeURIComponent(path)
+    return true
   } catch {
     return false
   }

@@ -29,6 +29,7 @@ async function run(file: string, args: readonly string[]): Promise<void> {
   await usingDatabase(async (database) => {
     await database.open()
     process.argv = [process.execPath, path, ...args]
+    // `usingDatabase` has already built the application.
     await importModule(module, 'never')
   })
 }

@@ -48,8 +48,9 @@ export function startCommand(): Command {
 
 async function start(options: Options): Promise<void> {
   process.env['GO_ENV'] ||= process.env['NODE_ENV'] || options.fallbackEnv
+  // This is a process of `kit dev`.
   if (process.env['KIT_DEV']) {
-    await standBy()
+    await waitForStart()
     await loadMain()
     return reportRoutes()
   }
@@ -72,7 +73,7 @@ function countOf({ workers }: Options): number {
 /**
  * Runs the pending migrations with `--migrate`, and in environments other than production.
  *
- * @returns the open database, which a single process serves with; undefined if no migrations are run
+ * @returns the database, which is open, so that a single process can go on to serve with it; undefined if nothing was migrated
  */
 async function migrate({ migrate: isAsked }: Options): Promise<Database | undefined> {
   if (!isAsked && currentEnvironment() === 'production') return undefined
@@ -123,15 +124,15 @@ async function reportRoutes(): Promise<void> {
 }
 
 /**
- * Loads the framework and waits for a message. `kit dev` starts the next process while this one serves, so that the framework
- * is loaded, which takes longest, when the code changes.
+ * Loads the framework, and waits for the message to start the application. `kit dev` forks this process before the code
+ * changes, because loading the framework takes longest.
  */
-async function standBy(): Promise<void> {
-  const word = once(process, 'message')
+async function waitForStart(): Promise<void> {
+  const message = once(process, 'message')
   // Without `kit dev`, this process is not needed.
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'))
   await import('../../index.js')
-  await word
+  await message
   // The connection to `kit dev` must not keep a closed application alive.
   process.channel?.unref()
 }

@@ -43,12 +43,13 @@ async function run(
 ): Promise<void> {
   const { app, queue } = await loadQueue(build)
   await app.run()
-  let isEnded = true
+  // Without --until-empty, the worker runs until a signal closes the application.
+  let closesAtEnd = true
   try {
     const { ended } = await queue.internal.work(options)
-    isEnded = options.untilEmpty
-    if (isEnded) await ended
+    closesAtEnd = options.untilEmpty
+    if (closesAtEnd) await ended
   } finally {
-    if (isEnded) await app.close()
+    if (closesAtEnd) await app.close()
   }
 }

@@ -3,12 +3,14 @@ import { join, sep } from 'node:path'
 import type { CreateFile } from '../../generator/files/files.js'
 import { fill, filesIn, frameworkScaffolds } from '../../generator/files/templates.js'
 
-/** A database engine's driver, urls and note in the README of a new application. */
+/** The needs of a new application with a database engine. */
 interface EngineNeeds {
+  /** The name of the driver's package, and its versions. */
   driver: string
   version: string
   /** Packages whose install script must run. */
   allowScripts?: Record<string, boolean>
+  /** Returns the URL of an environment's database. */
   url(name: string, environment: string): string
   /** The paragraph about the database in the README. */
   note: string
@@ -60,12 +62,13 @@ export function applicationFiles(application: ApplicationChoices): CreateFile[] 
       .map((name) => {
         const text = fill(readFileSync(join(folder, name), 'utf8'), words)
         const content = name === 'package.json' ? withDriver(text, ENGINES[application.engine]) : text
-        // npm omits files named .gitignore from packages.
+        // The scaffold's file has no dot, because npm omits files named .gitignore from packages.
         return { path: name === 'gitignore' ? '.gitignore' : name.replaceAll(sep, '/'), content }
       })
   })
 }
 
+/** The values of the %words% in the scaffolds. */
 function wordsOf({ name, engine, version }: ApplicationChoices): Record<string, string> {
   const parts = name.split(/[-_]/)
   const identifier = parts.join('_')

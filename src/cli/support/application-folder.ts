@@ -53,15 +53,15 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** The `kit` of the current application, if it is another one than `main`. */
+/** Returns the URL of the `kit` that the current application has installed; undefined if that is `main` itself. */
 export function localKit(main: string): string | undefined {
   try {
     const root = findApplication() ?? '/'
     const manifest = createRequire(join(root, 'package.json')).resolve('resource-kit/package.json')
-    const own = realpathSync(join(dirname(manifest), 'dist/src/cli/main.js'))
-    return own === realpathSync(main) ? undefined : pathToFileURL(own).href
+    const installed = realpathSync(join(dirname(manifest), 'dist/src/cli/main.js'))
+    return installed === realpathSync(main) ? undefined : pathToFileURL(installed).href
   } catch {
-    // There is no application, or it is not installed, or its version is older than the commands.
+    // There is no application, or resource-kit is not installed in it, or a version without this file is.
     return undefined
   }
 }

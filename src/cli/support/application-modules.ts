@@ -7,13 +7,16 @@ import { BuildFailed, CommandError } from '../../command-errors.js'
 import { enterApplication } from './application-folder.js'
 import { buildWhenStale } from './compilation.js'
 
-/** Whether the application is built first, if it is out of date, and whether its last build is good enough. */
+/**
+ * Whether an application that is out of date is built first. With `if possible`, its last build is used if it does not compile,
+ * and with `never`, its last build is used in any case.
+ */
 type Build = 'required' | 'if possible' | 'never'
 
 /**
  * Loads the application of this folder, and builds it first if it is out of date. Does not open its database.
  *
- * @param compiled a folder of compiled files, from which it is loaded without a build
+ * @param compiled a folder of compiled files, from which the application is loaded without a build
  */
 export async function loadApp(compiled?: string): Promise<App> {
   return load('src/app', 'app', compiled === undefined ? 'required' : 'never', compiled)
@@ -80,12 +83,13 @@ export async function importModule(
   const file = resolve(root, folder, `${module}.js`)
   if (!existsSync(file)) throw new CommandError(`There is no ${module}.ts, which this command needs.`)
   await import('reflect-metadata')
-  // Node would read the source maps of 300 modules, which refer to sources that the package does not contain.
+  // Imported before source maps are enabled, because Node would read those of TypeORM's 300 modules, whose sources are missing.
   await import('typeorm')
   process.setSourceMapsEnabled(true)
   return (await import(pathToFileURL(file).href)) as Record<string, unknown>
 }
 
+/** @throws BuildFailed, unless the last build can be used instead */
 async function buildFirst(root: string, build: Build): Promise<void> {
   try {
     await buildWhenStale(root)

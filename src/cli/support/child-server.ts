@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { currentEnvironment } from '../../common/environment.js'
 import { ApplicationExited } from '../../command-errors.js'
 
-/** The characters of the application's last output that are kept. */
+/** The maximum number of characters of an application's output that are kept, from its end. */
 const maxOutput = 20_000
 
-/** Milliseconds after which a process is killed that does not end: a second for its work, and one to hand jobs back. */
+/** Milliseconds until a process that should end is killed: a second for its work, and another one to hand back its jobs. */
 const maxShutdown = 2000
 
 /** A process that has loaded the framework, and perhaps the application. */
@@ -18,8 +18,8 @@ interface Started {
 }
 
 /**
- * The application in its own process, on its own port, which it reports when it listens. The next process is
- * already running, with the framework loaded.
+ * The application in its own process, on its own port, which it reports when it listens. The process of the next start
+ * already exists, and has loaded the framework.
  */
 export class ChildServer {
   private current: Started | undefined
@@ -27,7 +27,7 @@ export class ChildServer {
 
   /**
    * @param onEnd called when the application exits by itself after it has listened
-   * @param onRoutes called with the types of its routes, when the application has started
+   * @param onRoutes called with the types of the application's routes, when it has started
    */
   constructor(
     private readonly root: string,
@@ -43,12 +43,13 @@ export class ChildServer {
    */
   async start(): Promise<string> {
     const before = this.current
+    // An expected end is not reported to `onEnd`.
     this.current = undefined
     await end(before)
     const started = this.next && isAlive(this.next) ? this.next : this.fork()
     this.next = undefined
     this.current = started
-    const address = await this.listening(started)
+    const address = await this.addressOf(started)
     this.next = this.fork()
     return address
   }
@@ -61,20 +62,21 @@ export class ChildServer {
     await Promise.all(both.map(end))
   }
 
-  private listening(started: Started): Promise<string> {
+  /** Lets a process start the application. Resolves when the application listens. */
+  private addressOf(started: Started): Promise<string> {
     const { child } = started
-    return new Promise((listening, fail) => {
+    return new Promise((resolve, reject) => {
       let isListening = false
       child.on('message', ({ address, routes }: { address?: string; routes?: string }) => {
         if (routes !== undefined && this.current === started) this.onRoutes(routes)
         if (address === undefined) return
         isListening = true
-        listening(address)
+        resolve(address)
       })
       child.once('close', (status) => {
         const error = new ApplicationExited(status, started.output)
         if (isListening && this.current === started) void this.onEnd(error)
-        fail(error)
+        reject(error)
       })
       child.send('start')
     })
@@ -86,7 +88,7 @@ export class ChildServer {
       env: {
         ...process.env,
         GO_ENV: currentEnvironment(),
-        // The public address: the application itself only accepts requests of `kit dev`.
+        // The host of `kit dev`, which visitors use. The application only accepts the requests that `kit dev` forwards.
         KIT_DEV: process.env['HOST'] || '127.0.0.1',
         PORT: '0',
         HOST: '127.0.0.1',

@@ -14,7 +14,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { BuildFailed, CommandError } from '../../command-errors.js'
-import { readRouteTypes, withSuggestions, writtenTypes } from './route-types.js'
+import { updateRouteTypes, withSuggestions, writtenTypes } from './route-types.js'
 
 /**
  * The files to compile: the `application` alone (`src`, `migrations`, `ormconfig.ts`), so that a mistake in a spec does not stop
@@ -39,11 +39,11 @@ export async function buildWhenStale(root: string, scope: Scope = 'application')
  */
 export async function build(root: string, scope: Scope = 'application'): Promise<void> {
   removeAbandoned(root)
-  // Other users may read the result, as far as the umask allows: often another user runs it.
+  // Unlike the folders of mkdtemp, other users can read this one: often another user runs the application.
   const folder = join(root, BUILDING + randomUUID())
   mkdirSync(folder)
   try {
-    // The time of the file system: its clock is some milliseconds behind, and would hide a change right after the start.
+    // The clock of the file system is some milliseconds behind. By another clock, a change right after the start would look old.
     const began = new Date(Math.floor(statSync(folder).mtimeMs))
     await compileWithRoutes(root, folder, scope)
     stamp(join(folder, STAMPS.application), began)
@@ -56,19 +56,20 @@ export async function build(root: string, scope: Scope = 'application'): Promise
 }
 
 /**
- * Compiles, and writes the types of the routes. If the code does not compile, the types may be old: they are read from code
- * that is compiled without checks, and the errors are those of the current names.
+ * Compiles, and writes the types of the routes. If the code does not compile, the reason may be that these types are old, so
+ * they are written from code that is compiled without checks, and the code is then checked against the new types.
  */
 async function compileWithRoutes(root: string, folder: string, scope: Scope): Promise<void> {
   try {
     await compile(root, folder, scope)
     // Commands that compile the application alone must be fast. `kit dev` gets the routes from the application itself.
-    if (scope === 'application' || hasCurrentRoutes(root) || !(await readRouteTypes(root, folder))) return
+    if (scope === 'application' || hasCurrentRoutes(root) || !(await updateRouteTypes(root, folder))) return
   } catch (error) {
     if (!(error instanceof BuildFailed) || writtenTypes(root) === undefined) throw error
     await compile(root, folder, scope, ['--noCheck', '--noEmitOnError', 'false'])
-    if (!(await readRouteTypes(root, folder))) throw error
+    if (!(await updateRouteTypes(root, folder))) throw error
   }
+  // The types of the routes have changed.
   await compile(root, folder, scope)
 }
 
@@ -95,9 +96,9 @@ export function isStale(root: string, scope: Scope = 'application'): boolean {
 
 /**
  * The command that runs the application's compiler: the program of this platform, or the script of an older TypeScript. The
- * script of TypeScript 7 only starts the program, which takes a process of Node.js.
+ * script of TypeScript 7 only starts the program, and would cost another process of Node.js.
  *
- * @throws CommandError when it is not installed
+ * @throws CommandError when TypeScript is not installed
  */
 export function compilerOf(root: string): [program: string, ...args: string[]] {
   const typescript = packageFolder(root, 'typescript')
@@ -119,7 +120,7 @@ function packageFolder(from: string, name: string): string | undefined {
 /** The prefix of the folders that running builds write to. */
 const BUILDING = '.dist-'
 
-/** The files in `dist` whose modification times are the start times of its builds. */
+/** The files in `dist` whose modification times tell when the last build of each scope began. */
 const STAMPS: Record<Scope, string> = { application: '.built', everything: '.built-with-specs' }
 
 function stamp(file: string, time: Date): void {
@@ -170,7 +171,7 @@ function keepSpecs(dist: string, folder: string): void {
   rename(join(dist, 'spec'), join(folder, 'spec'), 'ENOENT', 'ENOTEMPTY', 'EEXIST')
 }
 
-/** Replaces a folder by another one, atomically if several processes do it at once. */
+/** Replaces a folder by another one. If another build replaces the folder at the same time, tries again. */
 function replace(target: string, folder: string): void {
   const old = `${folder}-old`
   for (let isDone = false; !isDone;) {
@@ -180,13 +181,13 @@ function replace(target: string, folder: string): void {
   }
 }
 
-/** Renames a folder, unless one of these errors shows that another build was faster. */
-function rename(from: string, to: string, ...allowed: string[]): boolean {
+/** Renames a folder. Returns false for an expected error: there is no such folder, or another build was faster. */
+function rename(from: string, to: string, ...expectedCodes: string[]): boolean {
   try {
     renameSync(from, to)
     return true
   } catch (error) {
-    if (error instanceof Error && 'code' in error && allowed.includes(String(error.code))) return false
+    if (error instanceof Error && 'code' in error && expectedCodes.includes(String(error.code))) return false
     throw error
   }
 }

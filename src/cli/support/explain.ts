@@ -10,6 +10,7 @@ export function explain(error: unknown): string {
   return inspect(error)
 }
 
+/** Whether an error has one of the framework's classes, whose messages are sufficient. */
 function isForeseen(error: unknown): error is Error {
   if (error instanceof CommandError) return true
   return Object.values(failures).some((failure) => error instanceof failure)
@@ -17,7 +18,7 @@ function isForeseen(error: unknown): error is Error {
 
 /** Commander writes `error: unknown option '--x'`, and its suggestion on a separate line. */
 function explainUsage(error: CommanderError): string {
-  // It has already printed the help of the command.
+  // Commander has already printed the help of the command.
   if (error.code === 'commander.help') return ''
   const [problem = '', suggestion = ''] = error.message.replace(/^error: /, '').split('\n')
   const sentence = `${problem.charAt(0).toUpperCase()}${problem.slice(1)}`.replace(/\.?$/, '.')

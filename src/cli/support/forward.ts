@@ -1,10 +1,10 @@
 import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:http'
 
-/** Forwards a request to another local address, and returns its response. */
+/** Forwards a request to another local address, and sends back the response. */
 export function forward(req: IncomingMessage, res: ServerResponse, address: string): void {
   const { connection: _connection, ...headers } = req.headers
-  // A keep-alive connection, because the application closes any other one before it has read a rejected body, and the
-  // response would be lost.
+  // The application would close a connection without keep-alive before it has read a rejected body, and the response would
+  // be lost.
   const agent = new Agent({ keepAlive: true })
   // The path is forwarded unchanged. Parsed as a URL, a path that begins with two slashes would have another host.
   const target = { method: req.method, path: req.url, headers, agent }

@@ -6,7 +6,7 @@ import { load } from './application-modules.js'
 /**
  * Loads the application of this folder, and its job queue.
  *
- * @throws CommandError when it has none
+ * @throws CommandError when the application has no job queue
  */
 export async function loadQueue(
   build: 'required' | 'never' = 'required',

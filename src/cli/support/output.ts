@@ -1,14 +1,14 @@
-/** Where a command writes: `process.stdout`, or what a spec collects it in. */
+/** The output of a command: `process.stdout`, or an object with which a spec collects the texts. */
 export interface Output {
   write(text: string): unknown
 }
 
-/** A value as JSON that people can read. */
+/** Returns a value as formatted JSON. */
 export function toJson(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }
 
-/** A function that writes lines there. */
+/** Returns a function that writes a line to an output. */
 export function printTo(out: Output): (line: string) => void {
   return (line) => void out.write(`${line}\n`)
 }

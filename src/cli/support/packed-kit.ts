@@ -4,22 +4,23 @@ import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { CommandError } from '../../command-errors.js'
 
+/** The folder of this copy of resource-kit. */
 const KIT = join(import.meta.dirname, '../../../..')
 
 /**
- * The dependency of a new application on resource-kit: a version if this copy came from the registry, else
- * `file:vendor/...`, a packed copy of this one. A linked folder would have a second copy of TypeORM, whose decorators are
- * unknown to the first one. A packed copy does not.
+ * Returns the dependency of a new application on resource-kit: a version if this copy came from the registry, else
+ * `file:vendor/...`, for which this copy is packed. With a linked folder, the application would have two copies of TypeORM, and
+ * one of them would not see the models that are declared with the other.
  */
 export async function kitDependency(folder: string): Promise<string> {
   const { version } = readJson(join(KIT, 'package.json')) as { version: string }
   if (isFromRegistry()) return `^${version}`
   const vendor = join(folder, 'vendor')
   mkdirSync(vendor, { recursive: true })
-  // The build of a checkout makes the package there (scripts/package.js).
-  const made = join(KIT, 'dist/package')
-  const packed = existsSync(made) ? made : KIT
-  await npm(['pack', '--silent', '--ignore-scripts', '--pack-destination', vendor], packed, 'ignore')
+  // The build of a checkout writes the package to this folder (scripts/package.js).
+  const built = join(KIT, 'dist/package')
+  const source = existsSync(built) ? built : KIT
+  await npm(['pack', '--silent', '--ignore-scripts', '--pack-destination', vendor], source, 'ignore')
   const [tarball] = readdirSync(vendor)
   if (!tarball) throw new CommandError(`npm pack did not create a file in ${vendor}.`)
   return `file:vendor/${tarball}`
@@ -35,6 +36,7 @@ function isFromRegistry(): boolean {
   return installed.packages?.['node_modules/resource-kit']?.resolved?.startsWith('https:') ?? false
 }
 
+/** Returns the value of a JSON file; an empty object if it cannot be read. */
 function readJson(file: string): unknown {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))

@@ -8,7 +8,7 @@ import { nearest } from '../../naming/spelling.js'
 /** The file with the types of an application's routes. */
 const FILE = '.kit/routes.d.ts'
 
-/** The types of the routes as they were written; undefined if they were not. */
+/** Returns the types of the routes that were written last; undefined if there is no such file. */
 export function writtenTypes(root: string): string | undefined {
   return existsSync(join(root, FILE)) ? readFileSync(join(root, FILE), 'utf8') : undefined
 }
@@ -45,13 +45,13 @@ export function writeRouteTypes(root: string, types: string): boolean {
 }
 
 /**
- * Writes the types of the routes of a compiled application, which another process loads. If it cannot be loaded, the file
- * stays, and a line says so.
+ * Writes the types of the routes of a compiled application, which another process loads. If the application cannot be loaded,
+ * the file does not change, and the reason is printed.
  *
  * @param folder the compiled files
  * @returns whether they have changed
  */
-export async function readRouteTypes(root: string, folder: string): Promise<boolean> {
+export async function updateRouteTypes(root: string, folder: string): Promise<boolean> {
   const before = writtenTypes(root)
   try {
     const kit = join(import.meta.dirname, '../main.js')

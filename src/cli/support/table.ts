@@ -1,4 +1,4 @@
-/** Text in columns, `METHOD | HOST | PATH`, or another text without rows. Columns are as wide as their widest cell. */
+/** Returns rows as a text in columns, `METHOD | HOST | PATH`; without rows, `none`. A column is as wide as its widest cell. */
 export function table(head: string[] | undefined, rows: string[][], none?: string): string {
   if (rows.length === 0 && none !== undefined) return none
   const all = head ? [head, ...rows] : rows
