@@ -95,7 +95,10 @@ export function requireParent(folder: string, parent: Names): void {
   }
 }
 
-/** @throws CommandError when the model does not exist */
+/**
+ * @param alias an attribute that refers to a model of another name, for the message
+ * @throws CommandError when the model does not exist
+ */
 export function requireModel(folder: string, { model, singular }: Names, alias?: string): void {
   const models = modelFiles(folder)
   if (models.includes(singular)) return
@@ -126,7 +129,8 @@ function aliasOf({ reference, isList, isNullable }: Attribute): string | undefin
  * Checks that the model of a reference exists, unless it is the model of the table itself.
  *
  * @param table the table that gets the column
- * @throws CommandError when it does not, or when the first row would need another row to refer to
+ * @throws CommandError when the model does not exist, when the first row would need another row to refer to, or when the table
+ *   of a many-to-many relation would have two columns of the same name
  */
 export function requireReference(folder: string, table: string, attribute: Attribute): void {
   const { reference, isNullable, isList, name } = attribute
@@ -148,7 +152,7 @@ export function requireReference(folder: string, table: string, attribute: Attri
  * Checks that an existing model has the properties that the handlers and pages use. A model that extends another class than
  * `Model` is not checked, because it may inherit them.
  *
- * @throws CommandError
+ * @throws CommandError when the model does not exist, or lacks a property
  */
 export function requireProperties(
   folder: string,

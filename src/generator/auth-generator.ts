@@ -30,7 +30,7 @@ export interface AuthOptions {
  * Returns the steps that add accounts to an application: the model of users, sign-in, sign-up, password reset, the account,
  * mails, and their registration in src/app.ts. A web application has sessions, an API application has bearer tokens.
  *
- * @throws CommandError
+ * @throws CommandError when the name is malformed, or when the options contradict each other or the application
  */
 export function authActions(folder: string, word: string, options: AuthOptions = {}): FileAction[] {
   const text = readApplication(folder)
@@ -83,14 +83,14 @@ export function authDestruction(folder: string, word?: string, hasRun?: HasRun):
     throw new CommandError(`The accounts have the model ${model}. Use \`kit destroy auth ${singular}\`.`)
   }
   const actions = authActions(folder, singular, authOptionsOf(folder))
-  const users = importersOf(folder, `src/models/${singular}.ts`, actions)
-  if (users.length === 0) return destructionOf(folder, actions, hasRun)
+  const importers = importersOf(folder, `src/models/${singular}.ts`, actions)
+  if (importers.length === 0) return destructionOf(folder, actions, hasRun)
   throw new CommandError(
-    `${users.join(', ')} ${users.length > 1 ? 'use' : 'uses'} the model ${model}. Remove that first, for example with \`kit destroy resource\`.`,
+    `${importers.join(', ')} ${importers.length > 1 ? 'use' : 'uses'} the model ${model}. Remove that first, for example with \`kit destroy resource\`.`,
   )
 }
 
-/** The options with which the accounts of an application were generated. */
+/** The options with which the accounts of an application were generated, according to the files of their resources. */
 function authOptionsOf(folder: string): AuthOptions {
   const has = ({ open = [], closed = [] }: Part) =>
     [...open, ...closed].every(([, file]) => existsSync(join(folder, `src/actions/${file}.ts`)))
@@ -183,7 +183,7 @@ function editsOfPages(): FileAction[] {
   ]
 }
 
-/** The texts of mails, which a new API application has no place for. */
+/** The translations of mails. A new API application loads no translations. */
 function editsOfApi(app: string): FileAction[] {
   const lines = [
     '// Loads the texts in locales/ and chooses a language for each request.',
@@ -196,6 +196,7 @@ function editsOfApi(app: string): FileAction[] {
 
 const option = 'sessionStore: databaseSessions(database)'
 
+/** The step that adds the option to the application, unless it already has a store of sessions. */
 const sessionStore: EditFile = {
   path: 'src/app.ts',
   what: option,

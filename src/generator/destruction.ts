@@ -32,9 +32,9 @@ export function destructionOf(
   async function remark(path: string): Promise<string | undefined> {
     const text = readFileSync(join(folder, path), 'utf8')
     const isDeleted = actions.some((action) => isCreate(action) && action.path === path)
-    const users = isDeleted ? importersOf(folder, path, actions) : []
+    const importers = isDeleted ? importersOf(folder, path, actions) : []
     const remarks = [
-      users.length > 0 && `${users.join(', ')} ${users.length > 1 ? 'need' : 'needs'} ${path}.`,
+      importers.length > 0 && `${importers.join(', ')} ${importers.length > 1 ? 'need' : 'needs'} ${path}.`,
       translations.some((file) => file.path === path) && translationWarning(folder, path),
       (await runRemark(path, text, hasRun)) ?? editRemark(path, text),
     ]
@@ -51,7 +51,7 @@ export function destructionOf(
   return { actions, remark }
 }
 
-/** @throws CommandError when files exist that an older version has generated, which did not record its command */
+/** @throws CommandError when files of the steps exist, because no command is recorded that has generated them */
 export function rejectUnrecorded(
   folder: string,
   kind: 'resource' | 'model',
@@ -97,7 +97,7 @@ async function runRemark(path: string, text: string, hasRun: HasRun): Promise<st
   }
 }
 
-/** The source files that import a file, except those that are deleted with it, and src/app.ts, which has its own question. */
+/** The source files that import a file, except those that the steps themselves delete or edit, such as src/app.ts. */
 export function importersOf(folder: string, path: string, actions: readonly FileAction[]): string[] {
   const own = new Set(actions.map((action) => action.path))
   return ['src', 'spec']

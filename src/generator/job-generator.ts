@@ -38,25 +38,25 @@ export function withJobArguments(command: Command): Command {
     .option('--time-zone <name>', 'time zone of the schedule: Europe/Berlin')
 }
 
-const list = 'src/jobs.ts'
+const listFile = 'src/jobs.ts'
 
 /**
  * Returns the steps that generate a job: its class and its spec. The first job also gets src/jobs.ts and the migration.
  *
- * @throws CommandError
+ * @throws CommandError when the name or an argument is malformed, or for --time-zone without --schedule
  */
 export function jobActions(folder: string, word: string, options: JobGeneratorOptions = {}): FileAction[] {
-  return actionsOf(folder, word, options, textOf(folder, list) === undefined)
+  return actionsOf(folder, word, options, textOf(folder, listFile) === undefined)
 }
 
 /**
- * Returns the steps of `kit generate job`, and of the set-up if it is the last job.
+ * Returns the steps that `kit destroy` undoes: those of the original command, and those of the first job if this is the last.
  *
- * @throws CommandError
+ * @throws CommandError when the name is malformed
  */
 export function jobDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
   const { job } = namesOf(word)
-  const jobs = jobsIn(textOf(folder, list) ?? '')
+  const jobs = jobsIn(textOf(folder, listFile) ?? '')
   const isLast = jobs.length === 1 && jobs[0] === job
   return destructionOf(folder, actionsOf(folder, word, recordedOptions(folder, word), isLast), hasRun)
 }
@@ -73,6 +73,7 @@ function actionsOf(
   if (timeZone !== undefined && schedule === undefined)
     throw new CommandError('--time-zone is for a job with --schedule. Add --schedule, or remove --time-zone.')
   const attributes = parseAttributes(words)
+  // A model of this name has the `jobs` table.
   const prefix = modelFiles(folder).includes('job') ? 'background_' : ''
   const { file: migration, className: migrationClass } = migrationNames(
     folder,
@@ -80,7 +81,7 @@ function actionsOf(
     options.now,
   )
   const sample = `{${attributes.map((it) => ` ${it.name}: ${it.samples.json}`).join(',')}${attributes.length > 0 ? ' ' : ''}}`
-  const given = [
+  const scheduleMembers = [
     timeZone && `timeZone: ${quote(timeZone)}`,
     attributes.length > 0 && `arguments: ${sample}`,
   ].filter(Boolean)
@@ -95,7 +96,7 @@ function actionsOf(
     sample,
     command: commandLine('job', [name, ...words], withJobArguments, { ...options }),
     imports: [schedule ? 'Job, Schedule' : 'Job', 'type JobContext'].join(', '),
-    scheduleOptions: given.length > 0 ? `, { ${given.join(', ')} }` : '',
+    scheduleOptions: scheduleMembers.length > 0 ? `, { ${scheduleMembers.join(', ')} }` : '',
     parameters: `${parameterOf(attributes, job)}, job: JobContext`,
     queues: [queue, 'default'].flatMap((one) => (one ? [quote(one)] : [])).join(', '),
     tableOptions: prefix && `, { prefix: ${quote(prefix)} }`,
@@ -124,7 +125,7 @@ function namesOf(word: string): { name: string; job: string } {
   return { name, job: camelize(name) }
 }
 
-/** The queue in src/app.ts. */
+/** The steps that add the queue to src/app.ts. */
 function setUp(app: string): FileAction[] {
   const lines = [
     '',
@@ -141,7 +142,7 @@ function setUp(app: string): FileAction[] {
 function registration(name: string, job: string, queue: string | undefined): EditFile {
   const from = `./jobs/${name}.js`
   return {
-    path: list,
+    path: listFile,
     what: job,
     insert: (text) => {
       const imported = editLines(text, (lines) => addImport(lines, job, from))
@@ -156,7 +157,7 @@ function registration(name: string, job: string, queue: string | undefined): Edi
       return withMembers(rest, 'jobs', (jobs) => jobs.filter((one) => one !== job))
     },
     leftover: (text) =>
-      text.includes(from) ? `${list} still imports ${job}. Remove it yourself.` : undefined,
+      text.includes(from) ? `${listFile} still imports ${job}. Remove it yourself.` : undefined,
   }
 }
 

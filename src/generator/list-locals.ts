@@ -4,7 +4,7 @@ import { KINDS } from './arguments/kinds.js'
 import { timestampAttributes, type ListAttribute, type ListPlan } from './arguments/lists.js'
 import { quote } from './files/lines.js'
 
-/** The columns that a list needs an index for: those that it sorts by, except enums and unique columns. */
+/** The columns that a list needs an index for: those that it sorts by, except enums, unique columns and unlimited values. */
 export function sortedColumns(list: ListPlan | undefined, attributes: readonly Attribute[]): string[] {
   return [...attributes, ...timestampAttributes]
     .filter((one) => list?.sorts.includes(one))
@@ -71,7 +71,7 @@ export function timestampsOf(list: ListPlan | undefined): string[] {
 /** `, { choices: { author_id: authors } }` */
 function choicesOf(filters: readonly ListAttribute[], many: string): string {
   const choices = filters.flatMap(({ name, reference }) =>
-    // The records of the list have the name that choices of the same model would have.
+    // Choices of the list's own model are left out: their variable would have the name of the list.
     reference && reference.model.many !== many ? [`${name}: ${reference.model.many}`] : [],
   )
   return choices.length > 0 ? `, { choices: { ${choices.join(', ')} } }` : ''

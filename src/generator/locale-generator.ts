@@ -17,7 +17,7 @@ type Text = Pick<Entry, 'id' | 'translation'>
  *
  * @param folder the application's folder
  * @param word the language: `de`, `pt-BR`
- * @throws CommandError
+ * @throws CommandError when the language is malformed, is English, or already has every id
  */
 export function localeActions(folder: string, word: string): FileAction[] {
   const locale = parseLocale(word)
@@ -25,7 +25,7 @@ export function localeActions(folder: string, word: string): FileAction[] {
   const framework = { file: join(frameworkLocales, 'kit.en-us.yaml'), name: 'locales/kit' }
   const english = filesOf(folder, true).filter((one) => isEnglish(one.locale))
   const sources = isTranslated ? english : [...english, framework]
-  const actions = sources.flatMap(({ file, name }) => adding(folder, name, readLocaleFile(file), locale))
+  const actions = sources.flatMap(({ file, name }) => additionsTo(folder, name, readLocaleFile(file), locale))
   if (actions.length > 0) return actions
   throw new CommandError(`The files of ${locale} already have every id of the English texts.`)
 }
@@ -40,14 +40,14 @@ export function translationActions(folder: string, english: { path: string; cont
   const texts: Text[] = parse(english.content)
   const locales = new Set(filesOf(folder).map(({ locale }) => locale))
   return [...locales].flatMap((locale) =>
-    isEnglish(locale) ? [] : adding(folder, nameOf(english.path), texts, locale),
+    isEnglish(locale) ? [] : additionsTo(folder, nameOf(english.path), texts, locale),
   )
 }
 
 /**
- * Returns the steps that remove a language, and a function that returns a warning about a file.
+ * Returns the files of a language, which `kit destroy` deletes, and a function that returns a warning about a file.
  *
- * @throws CommandError
+ * @throws CommandError when the language is malformed, is English, or has no files
  */
 export function localeDestruction(folder: string, word: string) {
   const locale = parseLocale(word)
@@ -66,7 +66,7 @@ export function translationsOf(folder: string, english: string): FileAction[] {
     .map(({ path }) => ({ path, content: '' }))
 }
 
-/** The ids of the English texts in other files than that of a resource. */
+/** The ids of the English texts, except for those in the file of a resource. */
 export function otherIds(folder: string, resource: string): ReadonlySet<string> {
   return idsOf(
     filesOf(folder).filter(({ locale, name }) => isEnglish(locale) && name !== `locales/${resource}`),
@@ -79,6 +79,7 @@ export function translationWarning(folder: string, path: string): string | undef
   return count > 0 ? `${path} contains ${count} ${count > 1 ? 'translations' : 'translation'}.` : undefined
 }
 
+/** @throws CommandError when the language is malformed, or is English */
 function parseLocale(word: string): string {
   const locale = /^[a-z]{2,3}(-[a-z0-9]+)*$/i.test(word) ? canonicalLocale(word) : undefined
   if (locale === undefined) {
@@ -94,7 +95,7 @@ function isEnglish(locale: string): boolean {
   return locale === 'en' || locale === 'en-US'
 }
 
-/** The locale files of an application. Unless they are required, it may have no folder for them. */
+/** The locale files of an application. If they are required, a missing folder is an error. */
 function filesOf(folder: string, areRequired = false) {
   const locales = join(folder, 'locales')
   const files = areRequired || existsSync(locales) ? localeFiles(locales) : []
@@ -118,11 +119,11 @@ function idsOf(files: readonly { file: string }[]): ReadonlySet<string> {
   )
 }
 
-/** Reads the ids of a file with a path, time and size once: each of the resources that a process generates needs those of all files. */
+/** Reads the ids of a file once for each path, time and size. A process that generates several resources reads the same files. */
 const idsOfState = memoize((state) => readLocaleFile(state.replace(/\0.*/, '')).map(({ id }) => id), 1000)
 
-/** The step that adds the texts that a language lacks to a file; none if it has all of them. */
-function adding(folder: string, name: string, texts: readonly Text[], locale: string): FileAction[] {
+/** The step that adds the texts that a language lacks to its file; none if the language has all of them. */
+function additionsTo(folder: string, name: string, texts: readonly Text[], locale: string): FileAction[] {
   const existing = idsOf(filesOf(folder).filter((one) => one.locale === locale))
   const missing = texts.filter(({ id }) => !existing.has(id))
   if (missing.length === 0) return []
@@ -131,6 +132,7 @@ function adding(folder: string, name: string, texts: readonly Text[], locale: st
   const content = missing.map((text) => entryOf(text, locale, known)).join('')
   if (!existsSync(join(folder, path))) return [{ path, content }]
   const insert = (before: string) => `${before.trimEnd()}\n${content}`
+  // `kit destroy` does not undo this step: it deletes the file.
   return [{ path, what: `${missing.length} ids`, insert, remove: (after) => after }]
 }
 
@@ -147,7 +149,7 @@ function entryOf({ id, translation }: Text, locale: string, known: ReadonlyMap<u
   if (text !== undefined) return `${start} ${stringify(text, { lineWidth: 0 })}`
   const isPlural = typeof translation !== 'string'
   const english = isPlural ? stringify(translation) : translation
-  // Sorted, because versions of Node.js have other orders.
+  // Sorted, because the order depends on the version of Node.js.
   const forms = pluralRules(locale).resolvedOptions().pluralCategories.toSorted()
   const empty = isPlural ? `\n${forms.map((form) => `    ${form}: ''\n`).join('')}` : " ''\n"
   return `${english.trim().replaceAll(/^/gm, '# ')}\n${start}${empty}`

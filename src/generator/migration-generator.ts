@@ -16,7 +16,8 @@ import { nearest } from '../naming/spelling.js'
  * Returns the step that writes a migration. Its name describes the change: `create_posts`, `add_state_to_posts`,
  * `remove_state_from_posts`. With any other name, the migration throws an error until somebody implements it.
  *
- * @throws CommandError
+ * @param now the time in the migration's name
+ * @throws CommandError when the name or an attribute is malformed, when they do not fit together, or when a model is missing
  */
 export function migrationActions(
   folder: string,
@@ -57,8 +58,8 @@ export function migrationActions(
 }
 
 /**
- * Returns what to do before a migration is run: about a table that no model and no other migration has, and about columns
- * that existing rows need a value for.
+ * Returns advice about a migration that adds or removes columns: if no model and no migration has the table, and for each new
+ * column that needs a value in the existing rows.
  */
 export function migrationAdvice(folder: string, word: string, attributeWords: readonly string[]): string[] {
   const { kind, table } = meaningOf(snakeCase(word))
@@ -86,7 +87,7 @@ function tablesIn(folder: string): string[] {
 
 /** How existing rows get a value for a required column. They cannot share a unique value, or a reference. */
 function adviceOn({ name, kind, isUnique, reference, samples }: Attribute, table: string): string {
-  // SQL has quotes around text, and none around numbers.
+  // A default is SQL in a string: text has quotes within it, and numbers have none.
   const sample = `'${samples.json.replaceAll("'", '')}'`
   const value = /^'-?[\d.]+'$/.test(sample) ? sample : `"${sample}"`
   const advice =
@@ -96,6 +97,7 @@ function adviceOn({ name, kind, isUnique, reference, samples }: Attribute, table
   return `The rows that ${table} already has need a value for ${name}. ${advice}.`
 }
 
+/** The change that the name of a migration describes; `empty` for any other name. */
 function meaningOf(name: string): { kind: 'create' | 'add' | 'remove' | 'empty'; table: string } {
   const [, created, added, removed] =
     /^(?:create_(\w+)|add_\w+?_to_(\w+)|remove_\w+?_from_(\w+))$/.exec(name) ?? []
@@ -110,7 +112,7 @@ function columnLocals(attributes: readonly Attribute[], table: string) {
   const changed = columns.map((attribute) => ({
     ...attribute,
     variable: camelize(`${attribute.name}_column`, true),
-    // MariaDB keeps an index that a foreign key needs, so an index is created before the key and dropped after it.
+    // MariaDB keeps an index that a foreign key needs, so the scaffold drops an index after its key, and creates it before.
     index: attribute.isIndexed && indexName(table, attribute.name),
   }))
   const classes = [

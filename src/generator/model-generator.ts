@@ -22,7 +22,7 @@ export function modelActions(folder: string, word: string, options: ModelOptions
 }
 
 /**
- * Returns the steps of `kit generate model` with its original options, which are recorded in the migration.
+ * Returns the steps that `kit destroy` undoes: those of the original command, which the migration records.
  *
  * @throws CommandError when the options are not recorded
  */

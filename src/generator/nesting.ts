@@ -39,7 +39,8 @@ type Found = Names & { finder: Finder }
 export function nestingOf(names: Names, isGuarded: boolean, owner?: Names): Nesting {
   const { parent, isSingular, one } = names
   const ancestors = parentsOf(names).toReversed()
-  // An item has no column for its grandparent. The outermost parent has no place in paths, because the next one has its id.
+  // An item has no column for its grandparent, so the path helpers need its parents. They do not need the outermost parent,
+  // because the next one contains its id.
   const isDeep = ancestors.length > 1
   const inPaths = isDeep ? ancestors.slice(1) : ancestors
   const found = isGuarded ? ancestors : inPaths

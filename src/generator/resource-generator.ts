@@ -33,13 +33,13 @@ import { renderScaffolds, type Rendered } from './files/templates.js'
 export interface ResourcePlan {
   /** The command that generates it. */
   command: string
-  /** The same without `--locking`, which does not change the handlers. The migration records it, if there is one. */
+  /** The command without `--locking`, which does not change the handlers. If there is a migration, it records that option. */
   handlersCommand: string
   kind: 'web' | 'api'
   /** The kind of the application, which decides the format of requests without `Accept`. */
   application: 'web' | 'api'
   names: Names
-  /** The names of its model, which another resource may share. */
+  /** The names of the model, which another resource may share. */
   model: Names
   attributes: readonly Attribute[]
   routes: readonly AddedRoute[]
@@ -89,7 +89,7 @@ export function resourceActions(folder: string, word: string, options: ResourceA
 }
 
 /**
- * Returns the steps of `kit generate resource` with its original options, which are recorded in the handlers and the migration.
+ * Returns the steps that `kit destroy` undoes: those of the original command, which the handlers and the migration record.
  *
  * @throws CommandError when the options are not recorded
  */
@@ -199,6 +199,7 @@ export function filesOf(
   return renderScaffolds(folder, scaffolds, paths, locals)
 }
 
+/** Whether the options of the command include a file. */
 function isWanted(path: string, options: ResourceArguments): boolean {
   const writesModel = !options.skipModel && options.useModel === undefined
   if (/^(src|spec)\/models\//.test(path)) return writesModel
@@ -209,12 +210,12 @@ function isWanted(path: string, options: ResourceArguments): boolean {
 
 /** The combinations of options that a resource cannot have. */
 function rulesOf({ owner, accounts, hasVersion, names }: ResourcePlan, options: ResourceArguments): Rule[] {
-  const adding = owner ? '--owner' : hasVersion && '--locking'
+  const option = owner ? '--owner' : hasVersion && '--locking'
   const key = owner && `${owner.singular}_id`
   return [
     [
-      adding && (options.useModel !== undefined || options.skipModel),
-      `${adding} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
+      option && (options.useModel !== undefined || options.skipModel),
+      `${option} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
     ],
     [owner && !accounts, 'There are no accounts that could own records. Run `kit generate auth` first.'],
     [
@@ -228,7 +229,7 @@ function rulesOf({ owner, accounts, hasVersion, names }: ResourcePlan, options: 
   ]
 }
 
-/** Rejects a model with the name of a class of resource-kit that the same handlers import. */
+/** @throws CommandError when a model has the name of a class of resource-kit that the same handlers import */
 function rejectImportedNames({ names, model, attributes, routes, list }: ResourcePlan): void {
   const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
   const imports = [
@@ -248,12 +249,13 @@ function rejectImportedNames({ names, model, attributes, routes, list }: Resourc
 
 /** The command that has generated a resource, according to its handlers, else to its migration. */
 function recordedFor(folder: string, word: string) {
+  // The word can be that of a singular resource.
   const own = [namesOf(word, undefined, true), namesOf(word)]
   const migrations = own.map(({ plural }) => migrationIn(folder, `create_${plural}`))
   const commands = [...own.map((names) => handlersIn(folder, names)), ...migrations].map(recordedResource)
   const [first, ...others] = commands.filter((one) => {
-    const made = one && namesOf(one.word, undefined, one.options.singular)
-    return own.some(({ file }) => file === made?.file)
+    const generated = one && namesOf(one.word, undefined, one.options.singular)
+    return own.some(({ file }) => file === generated?.file)
   })
   // Only the migration of its own model records that a resource has a version.
   if (first && !first.options.useModel && !first.options.skipModel)

@@ -98,7 +98,7 @@ function headingLocals(
   return {
     /** The heading of a page. */
     heading: title ? title.show(names.one, model.singular) : `= t('${names.ids.one}')`,
-    /** The text of the link from the form that edits a record, whose title may have been removed there, and of that to its parent. */
+    /** The texts of the links from the form of a record to its page, and to that of its parent. The form may have an empty title. */
     backToItem: title ? `= ${names.one}.${title.name} || t('${names.ids.one}')` : `= t('${names.ids.one}')`,
     backToParent:
       names.parent &&
@@ -117,7 +117,7 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
   const all = hasVersion ? [...attributes, ...versionAttributes()] : attributes
   const belongsTo = [owner, names.parent].filter((one) => one !== undefined)
   const keys = belongsTo.map(({ singular }) => `${singular}_id`)
-  // The list of a nested resource has conditions on its parent, and with an owner on both.
+  // The list of a resource has a condition on its parent, and one on its owner, if it has them.
   const leading = names.isSingular ? [] : keys.toReversed()
   const onePerOwner = names.isSingular && owner ? [keys] : []
   const pairs = [...onePerOwner, ...uniques].map((columns) => ({
@@ -149,7 +149,7 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
   }
 }
 
-/** The `accept` option of requests in the specs of an API: its own options, and beside others. A web application prefers HTML. */
+/** The `accept` option of requests in the specs of an API, alone and beside others. Only web applications need it: they prefer HTML. */
 function acceptOf({ kind, application }: ResourcePlan) {
   return kind === 'api' && application === 'web'
     ? { only: ", { accept: 'json' }", also: ", accept: 'json'" }
@@ -192,7 +192,7 @@ function pagesOf(
   }
   const offered = choices.length > 0 ? [`...(await this.findChoices(ctx, ${one}))`] : []
   const listed = references.filter(({ isList }) => !isList)
-  // The records of the list have the name that choices of the same model would have.
+  // Choices of the list's own model are left out: their variable would have the name of the list.
   const filtered = choicesOf(
     one,
     references.filter((one) => list?.filters.includes(one) && one.reference.model.many !== many),
@@ -219,14 +219,14 @@ function pagesOf(
  * and the owner.
  *
  * @param leading the keys on which every list has conditions
- * @param owner the record to which the first of them refers, in words: `a post`
+ * @param referred the record to which the first of these keys refers, in words: `a post`
  */
 function indexesOf(
   { words: { many } }: Names,
   attributes: readonly Attribute[],
   sorted: readonly string[],
   leading: readonly string[],
-  owner = '',
+  referred = '',
 ) {
   const indexed = attributes.filter(({ name, isIndexed }) => isIndexed || sorted.includes(name))
   const names = new Set([...indexed.map(({ name }) => name), ...sorted])
@@ -239,7 +239,7 @@ function indexesOf(
         : whyIndexed(name),
     })),
     ...(leading.length > 0
-      ? [{ columns: [...leading, 'id'], why: `Finds the ${many} of ${owner} in the order of the list.` }]
+      ? [{ columns: [...leading, 'id'], why: `Finds the ${many} of ${referred} in the order of the list.` }]
       : []),
     ...leading.slice(1).map((column) => ({ columns: [column], why: whyIndexed(column) })),
   ]

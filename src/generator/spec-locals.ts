@@ -36,7 +36,7 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
   // The changed sample of the first record is greater than that of the newer one.
   const isFirst = given.some(({ name, kind }) => name === defaultSort(list) && kind !== 'bool')
   const ids = [isOnlyOne ? [] : 'newer.id', `${record}.id`].flat()
-  const made = parents.map((one, index) => {
+  const parentSetup = parents.map((one, index) => {
     return `const ${specVariable(one)} = ${make(one, parents[index - 1], ownerOf(one))}`
   })
   const first = given.map((attribute) => modelValue(attribute, 'changed'))
@@ -79,7 +79,7 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
         const id = `(${make(model, undefined, ownerOf(model))}).id`
         return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`
       }),
-      ...made,
+      ...parentSetup,
       `${record} = ${make(model, parents.at(-1), owner, first)}`,
       ...(names.parent ? [`${collection} = \`${pathOf(names, parents)}\``] : []),
     ],
@@ -99,7 +99,7 @@ function usersOf(file: string, { model, owner, accounts, guards, ownerOf }: Reso
   }
 }
 
-/** The path of a nested collection. A parent that is not made by itself is created with the next one, which has its id. */
+/** The path of a nested collection. A parent without a variable is created with the next one, which contains its id. */
 function pathOf({ fullPath }: Names, parents: Nesting['parents']): string {
   return parents.reduce((path, names) => {
     const { param, parent } = names
@@ -108,7 +108,7 @@ function pathOf({ fullPath }: Names, parents: Nesting['parents']): string {
   }, fullPath)
 }
 
-/** The source that creates a record of a parent, and of an owner. */
+/** The source that creates a record, which belongs to a parent and an owner if there are any. */
 function make(
   { model }: Names,
   parent: Names | undefined,

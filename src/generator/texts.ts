@@ -6,7 +6,7 @@ import type { Attribute } from './arguments/attributes.js'
  * Returns the labels of attributes and timestamps in English, and those of the choices of a select.
  *
  * @param record the name of the record in translation ids
- * @param otherIds the ids of other files, which are left out: resources of one model share its labels
+ * @param otherIds the ids in other files, which are left out, because all resources of a model share its labels
  */
 export function labelsOf(
   record: string,

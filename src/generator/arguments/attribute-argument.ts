@@ -77,24 +77,25 @@ interface Parts {
  * Reads an attribute of the command line: `title`, `body:text`, `state:enum:draft,public`, `assignee:references:user`. The
  * type is followed by its detail and its modifiers, in any order.
  *
- * @throws BadAttribute, or CommandError for an unknown type
+ * @throws BadAttribute when the attribute is malformed; CommandError for an unknown type, or for a model of a wrong name
  */
 export function readAttribute(word: string): AttributeArgument {
   const parts = partsOf(word)
   const { type } = parts
-  if (type === 'many') return many(parts)
-  const attribute = type === 'references' ? reference(parts) : plain(parts, type)
+  if (type === 'many') return readMany(parts)
+  const attribute = type === 'references' ? readReference(parts) : readPlain(parts, type)
   const isSecret = isSecretAttribute(attribute.name) && !parts.modifiers.includes('shown')
+  // Requests cannot set a secret, so its column is nullable.
   return isSecret ? { ...attribute, isSecret, isNullable: true } : attribute
 }
 
 /** The members that an attribute has unless its type or a modifier changes them. */
-const usual = { isSecret: false, isList: false, isUnique: false, isIndexed: false, values: [] }
+const defaults = { isSecret: false, isList: false, isUnique: false, isIndexed: false, values: [] }
 
-function plain(parts: Parts, kind: AttributeKind): AttributeArgument {
+function readPlain(parts: Parts, kind: AttributeKind): AttributeArgument {
   const { name, isNullable, modifiers } = parts
   return {
-    ...usual,
+    ...defaults,
     name,
     kind,
     isNullable,
@@ -115,6 +116,7 @@ function partsOf(word: string): Parts {
   const type = typeOf(written.replace(/^nulls\./i, ''), word)
   const modifiers = rest.filter((one) => MODIFIERS.includes(one))
   const [detail, ...others] = rest.filter((one) => !MODIFIERS.includes(one))
+  // The digits of a decimal are optional.
   const hasDetail =
     ['enum', 'references', 'many'].includes(type) || (type === 'decimal' && /^\d/.test(detail ?? ''))
   const [unknown] = hasDetail ? others : [detail]
@@ -137,7 +139,7 @@ function typeOf(text: string, word: string): AttributeType {
   )
 }
 
-function reference({ word, name, isNullable, detail, modifiers }: Parts): AttributeArgument {
+function readReference({ word, name, isNullable, detail, modifiers }: Parts): AttributeArgument {
   if (name.endsWith('_id')) {
     const problem = 'the name of a reference has no "_id", which is added to its column'
     throw new BadAttribute(word, `${problem}. Use ${word.replace('_id:', ':')}`)
@@ -147,7 +149,7 @@ function reference({ word, name, isNullable, detail, modifiers }: Parts): Attrib
   const isUnique = modifiers.includes('unique')
   const reference = { property, model, isNamed: detail !== undefined }
   return {
-    ...usual,
+    ...defaults,
     name: `${property}_id`,
     kind: 'uuid',
     isNullable,
@@ -157,17 +159,17 @@ function reference({ word, name, isNullable, detail, modifiers }: Parts): Attrib
   }
 }
 
-function many({ word, name, isNullable, detail, modifiers }: Parts): AttributeArgument {
+function readMany({ word, name, isNullable, detail, modifiers }: Parts): AttributeArgument {
   const property = collectionName(itemName(name))
-  const plain = [property, 'many', detail].filter(Boolean).join(':')
+  const correction = [property, 'many', detail].filter(Boolean).join(':')
   if (property !== name) {
-    throw new BadAttribute(word, `the name of a many-to-many relation is plural. Use ${plain}`)
+    throw new BadAttribute(word, `the name of a many-to-many relation is plural. Use ${correction}`)
   }
   if (isNullable || modifiers.length > 0) {
-    throw new BadAttribute(word, `a many-to-many relation is a list without a column. Use ${plain}`)
+    throw new BadAttribute(word, `a many-to-many relation is a list without a column. Use ${correction}`)
   }
   const reference = { property, model: modelNamesOf(detail ?? name), isNamed: detail !== undefined }
-  return { ...usual, name: `${itemName(name)}_ids`, kind: 'uuid', isNullable, isList: true, reference }
+  return { ...defaults, name: `${itemName(name)}_ids`, kind: 'uuid', isNullable, isList: true, reference }
 }
 
 function enumValues({ word, detail }: Parts): string[] {

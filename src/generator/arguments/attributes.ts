@@ -42,8 +42,8 @@ export function isReference(attribute: Attribute): attribute is ReferenceAttribu
  *
  * The lists of many-to-many relations (`labels:many`) follow the columns.
  *
- * @param taken the names that other columns already have: the foreign key of the parent
- * @throws CommandError
+ * @param taken the names that other columns already have, for example the foreign key of the parent
+ * @throws CommandError when an attribute is malformed, or when a name is used twice
  */
 export function parseAttributes(words: readonly string[], taken: readonly string[] = []): Attribute[] {
   const seen = new Set(taken)
@@ -72,24 +72,24 @@ export function versionAttributes(): Attribute[] {
 }
 
 /** Adds the source texts for the scaffolds to an attribute. */
-function attributeOf(words: AttributeArgument): Attribute {
-  const { name, kind, isNullable, isList, values } = words
+function attributeOf(argument: AttributeArgument): Attribute {
+  const { name, kind, isNullable, isList, values } = argument
   const { type } = KINDS[kind]
   const isRequired = !isNullable && kind !== 'bool' && !isList
   const own = kind === 'enum' ? values.map(quote).join(' | ') : type
   const nullable = isNullable && type !== 'unknown' ? `${own} | null` : own
-  const [json = '', changed = ''] = samplesOf(words).map(source)
+  const [json = '', changed = ''] = samplesOf(argument).map(source)
   return {
-    ...words,
+    ...argument,
     isRequired,
-    decorator: decorator(words),
+    decorator: decorator(argument),
     declaration:
       kind === 'bool' && !isNullable ? `${name} = false` : `${name}!: ${nullable}${isList ? '[]' : ''}`,
-    migration: migration(words),
-    addition: migration(words, kind === 'bool' && !isNullable && 'default: false'),
-    field: field(words, isRequired),
+    migration: migration(argument),
+    addition: migration(argument, kind === 'bool' && !isNullable && 'default: false'),
+    field: field(argument, isRequired),
     isLong: kind === 'text' || kind === 'json' || (kind === 'string' && isNullable),
-    show: (variable, record) => show(words, variable, record),
+    show: (variable, record) => show(argument, variable, record),
     samples: { json, changed },
   }
 }
@@ -110,8 +110,8 @@ function samplesOf({
   return precision === scale ? [`-0${fraction}`, `0${fraction}`] : [`1${fraction}`, `2${fraction}`]
 }
 
-function decorator(words: AttributeArgument): string {
-  const { kind, isNullable, isUnique, isList, values, digits = usualDigits, reference } = words
+function decorator(argument: AttributeArgument): string {
+  const { kind, isNullable, isUnique, isList, values, digits = usualDigits, reference } = argument
   if (isList && reference) return call('@RelationIds', [quote(reference.property)])
   const type = columnTypes[kind]
   const options = [
@@ -142,8 +142,8 @@ function digitOptions({ precision, scale }: Digits): string {
   return `precision: ${precision}, scale: ${scale}`
 }
 
-function field(words: AttributeArgument, isRequired: boolean): string {
-  const { name, kind, isNullable, isList, values, digits = usualDigits, reference } = words
+function field(argument: AttributeArgument, isRequired: boolean): string {
+  const { name, kind, isNullable, isList, values, digits = usualDigits, reference } = argument
   if (isList && reference) return call('form.checkboxes', [quote(name), reference.model.many])
   const { input, options } = KINDS[kind]
   const step = kind === 'decimal' && digits.scale > 0 && `step: ${Number(`1e-${digits.scale}`)}`
@@ -157,8 +157,8 @@ function field(words: AttributeArgument, isRequired: boolean): string {
   return call(`form.${input}`, [quote(name), object(settings)])
 }
 
-function show(words: AttributeArgument, variable: string, record: string): string {
-  const { name, kind, isNullable, reference } = words
+function show(argument: AttributeArgument, variable: string, record: string): string {
+  const { name, kind, isNullable, reference } = argument
   if (reference) return `!= display(${variable}.${reference.property})`
   const value = `${variable}.${name}`
   const { helper } = KINDS[kind]

@@ -33,7 +33,7 @@ export interface ResourceArguments {
   now?: Date
 }
 
-/** Adds the arguments and options of `kit generate resource` to a command, except for those that a file does not record. */
+/** Adds the arguments and options of `kit generate resource` to a command, except for --dry-run and --force. */
 export function withResourceArguments(command: Command): Command {
   return command
     .argument('<name>', 'singular name: post, blog_post, admin/widget')
@@ -84,11 +84,12 @@ const SPEC = new Option(
 
 const LOCKING = new Option('--locking', 'add a version, so that a change never overwrites another one')
 
+/** Adds a value to those of an option that was given before. */
 function append(word: string, others: string[] = []): string[] {
   return [...others, word]
 }
 
-/** The names of an option, each once. */
+/** The names in the value of an option, each once: `state,title`. */
 export function namesIn(option = ''): string[] {
   return [...new Set(option.split(',').map((name) => name.trim()))].filter((name) => name !== '')
 }
@@ -127,7 +128,7 @@ export function commandLine(
     const values = [flags[option.attributeName()]].flat().filter(Boolean)
     return values.flatMap((value) => [`--${option.name()}`, ...(value === true ? [] : [String(value)])])
   })
-  return ['kit generate', kind, ...[...words, ...given].map(quoted)].join(' ')
+  return ['kit generate', kind, ...[...words, ...given].map(quoteWord)].join(' ')
 }
 
 /**
@@ -145,7 +146,7 @@ export function recordedCommand(text: string, kind: string, define: Define): Com
   return words && command.parse(words, { from: 'user' })
 }
 
-/** A word as a shell reads it: the values of an enum can contain spaces, and a schedule contains asterisks. */
-function quoted(word: string): string {
+/** Quotes a word for a shell if necessary: the values of an enum can contain spaces, and a schedule contains asterisks. */
+function quoteWord(word: string): string {
   return /[ *]/.test(word) ? `'${word}'` : word
 }

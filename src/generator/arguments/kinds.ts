@@ -21,11 +21,11 @@ export interface Kind {
   lacksDefault?: true
 }
 
-/** The operators of numbers, and of dates and times. */
+/** The operators of numbers, and those of dates and times, whose end is exclusive. */
 const range = ['gte', 'lte']
 const period = ['gte', 'lt']
 
-/** Everything that the generator knows about each kind. */
+/** The kinds, as the generator writes them. */
 export const KINDS: Record<AttributeKind, Kind> = {
   string: {
     type: 'string',

@@ -29,7 +29,7 @@ export const timestampAttributes: readonly ListAttribute[] = [
  * Parses the names of `--filter`, `--sort` and `--search`.
  *
  * @returns undefined without any name
- * @throws CommandError for an attribute that the resource lacks, is a secret or cannot be used so
+ * @throws CommandError for an attribute that the resource lacks, that is a secret, or that the option does not support
  */
 export function parseList(
   { filter, sort, search }: ResourceArguments,
@@ -42,10 +42,10 @@ export function parseList(
   const filters = namesIn(filter).map((name) => find('--filter', name))
   const searches = namesIn(search).map((name) => find('--search', name))
   const names = namesIn(sort)
-  const second = names.slice(1).find((name) => name.startsWith('-'))
-  if (second !== undefined) {
+  const misplaced = names.slice(1).find((name) => name.startsWith('-'))
+  if (misplaced !== undefined) {
     throw new CommandError(
-      `--sort has "${second}". Only its first name can have a minus, for the default order.`,
+      `--sort has "${misplaced}". Only its first name can have a minus, for the default order.`,
     )
   }
   const sorts = names.map((name) => find('--sort', name.replace('-', '')))

@@ -32,7 +32,7 @@ const reserved = new Set(
 /**
  * Parses the routes of a command line.
  *
- * @throws BadRoute
+ * @throws BadRoute when a route is malformed, or when its name is reserved or used twice
  */
 export function parseRoutes(words: readonly string[], names: Names): AddedRoute[] {
   const routes = words.map((word) => parseRoute(word, names))
@@ -83,7 +83,7 @@ export function routeLocals(routes: readonly AddedRoute[], names: Names, nesting
       sentence: `${isRead ? 'shows' : 'changes'} ${records}`,
       success: `${humanize(route.word)} succeeded.`,
       form: route.method === 'POST' ? '{}' : `{ _method: '${route.method}' }`,
-      // A POST without JSON would need the token of a form.
+      // Without JSON, a POST would need the CSRF token of a form.
       options: route.method === 'POST' ? "{ json: {}, accept: 'json' }" : "{ accept: 'json' }",
       label: humanize(route.word),
       button: buttonOf(route, names, nesting),

@@ -67,7 +67,7 @@ export function generate(
   const existing = actions.filter((action) => isCreate(action) && exists(join(folder, action.path)))
   if (existing.length > 0 && !force) throw new FilesExist(existing.map(({ path }) => path))
 
-  // Several steps can change the same file.
+  // A set, because several steps can change the same file.
   const lines = new Set<string>()
   changeFiles(folder, actions, 'write', (action, before) => {
     const after = isCreate(action) ? action.content : action.insert(before ?? '')
@@ -107,7 +107,7 @@ export async function destroy(
   return present.length > 0
 }
 
-/** The remaining manual work, except for the steps that the user has kept. */
+/** Messages about the remaining manual work, except for the steps that the user does not want to undo. */
 function leftoversOf(folder: string, actions: readonly FileAction[]): string[] {
   return actions.flatMap((action) => {
     if (isCreate(action) || isDone(folder, action)) return []
@@ -123,7 +123,7 @@ function questionOf(action: FileAction): string {
  * Changes the file of each step, or none: if one cannot be changed, the others are restored.
  *
  * @param change returns the new text of a file; undefined deletes it, and the folders that become empty
- * @throws ChangeFailed
+ * @throws ChangeFailed with the error of the file
  */
 function changeFiles(
   folder: string,
@@ -138,8 +138,8 @@ function changeFiles(
       const before = exists(file) ? readFileSync(file) : undefined
       const after = change(action, before?.toString())
       if (after === before?.toString()) continue
-      const made = mkdirSync(dirname(file), { recursive: true })
-      restorations.push(before ? restoring(file, before) : () => rmSync(made ?? file, REMOVAL))
+      const newFolder = mkdirSync(dirname(file), { recursive: true })
+      restorations.push(before ? restorationOf(file, before) : () => rmSync(newFolder ?? file, REMOVAL))
       if (after !== undefined) writeFileSync(file, after)
       else removeWithFolders(folder, action.path)
     } catch (error) {
@@ -152,7 +152,7 @@ function changeFiles(
 const REMOVAL = { recursive: true, force: true }
 
 /** Returns a function that restores a file, with its mode. */
-function restoring(file: string, content: Buffer): () => void {
+function restorationOf(file: string, content: Buffer): () => void {
   const { mode } = lstatSync(file)
   return () => {
     mkdirSync(dirname(file), { recursive: true })
@@ -165,6 +165,7 @@ export function isCreate(action: FileAction): action is CreateFile {
   return 'content' in action
 }
 
+/** Whether there is something to undo: a created file, or code that an edit has inserted. */
 function isDone(folder: string, action: FileAction): boolean {
   const file = join(folder, action.path)
   if (!existsSync(file) || !lstatSync(file).isFile()) return false

@@ -51,7 +51,7 @@ export function withImport(step: EditFile, name: string, from: string): EditFile
     ...step,
     insert: (text) => {
       const after = step.insert(text)
-      return isUsed(after) ? change(after, (names) => added(names, name)) : after
+      return isUsed(after) ? change(after, (names) => addName(names, name)) : after
     },
     remove: (text) => {
       const after = step.remove(text)
@@ -62,8 +62,8 @@ export function withImport(step: EditFile, name: string, from: string): EditFile
   }
 }
 
-/** The names with another one, in the order of the alphabet. */
-function added(names: readonly string[], name: string): readonly string[] {
+/** Adds a name to names in alphabetical order. */
+function addName(names: readonly string[], name: string): readonly string[] {
   if (names.includes(name)) return names
   const next = names.findIndex((other) => other.toLowerCase() > name.toLowerCase())
   return names.toSpliced(next === -1 ? names.length : next, 0, name)
@@ -101,7 +101,7 @@ export function mentions(line: string, name: string): boolean {
   return new RegExp(`\\b${name}\\b`).test(line)
 }
 
-/** The step that inserts blocks of lines in a file, and removes those that have not been changed since. */
+/** The step that inserts blocks of lines in a file. To undo it, lines that have not been changed since are removed. */
 export function insertion(path: string, what: string, blocks: readonly Block[]): EditFile {
   const own = blocks.flatMap(({ lines }) => lines.filter((line) => line !== ''))
   return {
@@ -119,15 +119,15 @@ export function insertion(path: string, what: string, blocks: readonly Block[]):
 
 function insert(all: readonly string[], { lines, place }: Block): readonly string[] {
   const missing = lines.filter((line) => line === '' || !all.includes(line))
-  if (trimmed(missing).length === 0) return all
+  if (trimBlankLines(missing).length === 0) return all
   const index = places[place](all)
   if (index > 0) return all.toSpliced(index, 0, ...missing)
-  return [...trimmed(all), '', ...trimmed(missing), '']
+  return [...trimBlankLines(all), '', ...trimBlankLines(missing), '']
 }
 
-/** Removes lines, with a superfluous blank line, if they are together, else each of them. */
+/** Removes lines, and a blank line that is then superfluous. If the lines are no longer together, removes each of them. */
 export function withoutLines(all: readonly string[], lines: readonly string[]): readonly string[] {
-  const own = trimmed(lines)
+  const own = trimBlankLines(lines)
   const start = all.findIndex((_, index) => own.every((line, offset) => all[index + offset] === line))
   if (own.length === 0 || start === -1) return all.filter((line) => line === '' || !own.includes(line))
   const rest = all.toSpliced(start, own.length)
@@ -136,6 +136,6 @@ export function withoutLines(all: readonly string[], lines: readonly string[]): 
 }
 
 /** The lines without the blank ones at their end. */
-function trimmed(lines: readonly string[]): readonly string[] {
+function trimBlankLines(lines: readonly string[]): readonly string[] {
   return lines.slice(0, lines.findLastIndex((line) => line.trim() !== '') + 1)
 }

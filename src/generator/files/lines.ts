@@ -5,7 +5,8 @@ import type { Names } from '../arguments/names.js'
 const WIDTH = 110
 
 /**
- * Breaks each line that is too long at its last braces or call, or at its outermost call if the braces begin too late, one member on each line, as oxfmt does. Comments and titles of specs stay.
+ * Breaks each line that is too long as oxfmt does, with one member on each line: at its last braces or call, or at its outermost
+ * call if the braces begin too late. Comments and titles of specs do not change.
  *
  * @example import { Column, Entity, ... } from 'typeorm'
  */
@@ -54,7 +55,7 @@ function breakLine(line: string): string {
   }
   if (start === -1) return line
   const inside = line.slice(start + 1, end).trim()
-  const members = split(inside).map((member) => breakLine(`${indent}  ${member},`))
+  const members = splitMembers(inside).map((member) => breakLine(`${indent}  ${member},`))
   return [line.slice(0, start + 1), ...members, indent + line.slice(end)].join('\n')
 }
 
@@ -82,7 +83,7 @@ function openingOf(line: string, closing: number): number {
 }
 
 /** The members of an object, separated by the commas that are not inside brackets. */
-function split(text: string): string[] {
+function splitMembers(text: string): string[] {
   const members: string[] = ['']
   let depth = 0
   for (const character of text) {

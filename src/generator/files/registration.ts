@@ -47,16 +47,18 @@ function codeOf(text: string): string[] {
 /** Inserts the registration after all routes and above the static files, which match all remaining paths. */
 function addRoute(lines: readonly string[], resource: string): string[] {
   const app = applicationName(lines.join('\n')) ?? 'app'
-  const last = new RegExp(
+  const below = new RegExp(
     `^\\s*(${app}\\.static\\(|export default|return ${app}\\b|(await )?${app}\\.listen\\()`,
   )
-  const found = lines.findIndex((line) => last.test(line))
+  const found = lines.findIndex((line) => below.test(line))
   const indent = /^\s*/.exec(lines[found] ?? '')?.[0] ?? ''
   const end = lines.some((line) => line.startsWith('import') && line.endsWith(';')) ? ';' : ''
 
+  // Comments and blank lines stay with the line below them.
   let index = found === -1 ? lines.length : found
   while (index > 0 && /^\s*(\/\/.*|\/?\*.*)?$/.test(lines[index - 1] ?? '')) index -= 1
   const isRoute = /^\s*(\w+\.(?!use\b)\w+\(|[)}\]])/.test(lines[index - 1] ?? '')
+  // A blank line separates the registration from other code than routes.
   const isApart = (lines[index] ?? '') === '' && !isRoute
   return lines.toSpliced(index, 0, ...(isApart ? [''] : []), `${indent}${app}.resource(${resource})${end}`)
 }

@@ -60,7 +60,7 @@ export function fill(text: string, words: Readonly<Record<string, string>>): str
 function contentOf(file: string, locals: object, views: [own: string, framework: string]): string {
   const content = readFileSync(file, 'utf8')
   if (!file.endsWith('.ejs')) return content
-  // The templates of an application may change between two runs.
+  // The application's templates may change while the process runs.
   const cache = !existsSync(views[0])
   const text = ejs.render(content, { ...locals }, { filename: file, escape: String, views, cache })
   return file.endsWith('.ts.ejs') ? breakLongLines(closeClasses(text)) : text
