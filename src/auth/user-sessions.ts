@@ -79,6 +79,7 @@ export function userSessions(
     return rows.flatMap((row) => readRow(ctx, row, user) ?? [])
   }
 
+  // The default is an id that no session has: without an id, `find` would return all sessions.
   function end(ctx: Context, id = ''): Promise<UserSession> {
     return inTransaction(ctx, async () => {
       const [session] = await find(ctx, id)

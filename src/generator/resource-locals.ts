@@ -149,7 +149,7 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
   }
 }
 
-/** The `accept` option of requests in the specs of an API, alone and beside others. Only web applications need it: they prefer HTML. */
+/** The `accept` option of requests in the specs of an API, alone and beside others. Only a web application, with HTML, needs it. */
 function acceptOf({ kind, application }: ResourcePlan) {
   return kind === 'api' && application === 'web'
     ? { only: ", { accept: 'json' }", also: ", accept: 'json'" }

@@ -128,7 +128,7 @@ export class Worker {
     if (free === 0) return Infinity
     // The random part keeps workers from polling at the same times.
     const pause = options.poll * (1 + Math.random() / 10)
-    // After a claim of as many jobs as slots were free, more may be due: the next claim needs no poll, but the schedules do.
+    // After a claim for all free slots, more jobs are probably due, so polls are only as frequent as the schedules need them.
     if (!this.isBusy || performance.now() > this.polledAt + options.poll) {
       const rest = await this.poll()
       if (rest > 0) return Math.min(rest, pause)

@@ -79,6 +79,7 @@ const deliveries = new PerRequest<Delivery>()
 export function mailer(options: MailerOptions = {}): Middleware {
   const url = options.url ?? process.env['MAIL_URL']
   const from = options.from ?? process.env['MAIL_FROM'] ?? 'no-reply@localhost'
+  // The mails that are being sent without the queue.
   const pending = new Set<Promise<void>>()
   let transport: Transporter | undefined
   let usesInbox = true

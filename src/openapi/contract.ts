@@ -40,6 +40,7 @@ interface Content {
 
 /** Compares the responses of an application with its OpenAPI documents. */
 export class Contract {
+  /** The operations of each route, by their methods. */
   private readonly operations = new Map<unknown, Record<string, Contracted>>()
   /** The requests that the application has handled, by their ids. */
   private readonly handled = new Map<string, Context>()
@@ -181,7 +182,7 @@ function nameOf({ $ref, items }: Schema): string {
   return reference.slice(reference.lastIndexOf('/') + 1)
 }
 
-/** Returns a copy of a document whose schemas allow no undocumented properties. Its references contain the id of its schemas in Ajv. */
+/** Copies a document. Its schemas then allow no undocumented properties, and its references begin with the id of the schemas. */
 function strictCopy(document: OpenApiDocument, id: string): OpenApiDocument {
   return JSON.parse(JSON.stringify(document), (key, value: Schema | null) => {
     if (key === '$ref') return `${id}${value}`

@@ -20,7 +20,7 @@ export interface BuiltDocument {
   operations: readonly Operation[]
 }
 
-/** The documents of an application; without `app.openapi`, one of all its routes. */
+/** The documents of an application; without `app.openapi`, one of all its routes, which share the outermost scope. */
 export function documentsOf(
   { documents, table }: Declarations,
   options: DocumentOptions,

@@ -95,7 +95,7 @@ class Replacements {
   }
 }
 
-/** Creates a test database again if a migration that was run has been edited, or lacks its file, for example after a change of branch. */
+/** Creates a test database again if a migration that was run has been edited or is missing, for example on another branch. */
 async function dropOutdated(database: Database): Promise<void> {
   const states = await database.migrationStatus()
   if (!states.some(({ missing, edited }) => missing || edited)) return
