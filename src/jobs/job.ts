@@ -20,7 +20,7 @@ export interface JobOptions {
   name?: string
   /** The queue (`default`). */
   queue?: string
-  /** The number of runs after which a job that fails is dead (10). With 1, a job never runs twice, even if its process is killed. */
+  /** The number of runs after which a job that fails is dead (10). With 1, only `RetryLater` runs a job again. */
   attempts?: number
   /**
    * Returns the time from a failed attempt to the next one. The first attempt is 1. By default 15 seconds, doubled after each
@@ -86,8 +86,9 @@ export function Schedule<const Args extends object = Record<string, never>>(
   given: ScheduleOptions<Args> = {},
 ) {
   // The compiler compares the parameters of a property strictly, unlike those of a method.
-  type Performs = { perform: (args: Mutable<NoInfer<Args>>, job: JobContext) => unbelow }
+  type Performs = { perform: (args: Mutable<NoInfer<Args>>, job: JobContext) => unknown }
   return (target: JobConstructor<Performs>): void => {
+    // The decorators of a class run from the last to the first.
     const below = schedules.get(target) ?? []
     schedules.set(target, [declareSchedule(target.name, expression, given), ...below])
   }
