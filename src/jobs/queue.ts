@@ -124,7 +124,7 @@ export interface JobQueue extends Middleware, Queue {
   readonly internal: Jobs
 }
 
-/** The options of a worker. Those that are missing are those of `jobQueue`. */
+/** The options of a worker. By default, they are those of `jobQueue`. */
 export type WorkOptions = Pick<WorkerOptions, 'slots'> & Partial<WorkerOptions>
 
 /** The number of jobs that run at a time in a process that serves requests. */
