@@ -341,6 +341,12 @@ describe('The text of a mail', () => {
     ).to.equal("Hi Ada\n\nOne two\nthree <4> '5'\n\n- a\n- b\n\nhttps://a.example")
   })
 
+  it('keeps what is no character', () => {
+    expect(toText('<p>&constructor; &#xD800; &#x110000; &copy;</p>')).to.equal(
+      '&constructor; &#xD800; &#x110000; &copy;',
+    )
+  })
+
   it('has the cells of tables, and the descriptions of pictures', () => {
     const rows = '<tr><th>Item</th><td>2</td></tr><tr><th>Sum</th><td>5</td></tr>'
     const shop = '<p><a href="https://a.example"><img src="a.png" alt="Shop"></a></p>'

@@ -139,7 +139,9 @@ describe('@Resource(path, { singular: true })', () => {
     before(async () => {
       folder = temporaryFolder()
       await writeFile(join(folder, 'session.pug'), '!= nestedLinks(session)\n!= collectionLinks()\n')
+      await writeFile(join(folder, 'plain.pug'), '| linked: \n!= nestedLinks({ id: 7 })\n')
       const app = new App({ templates: folder })
+      app.get('/plain', (ctx) => ctx.render('plain'))
       app.resource(SessionResource)
       app.resource(DevicesResource)
       app.resource(TokensResource)
@@ -174,6 +176,10 @@ describe('@Resource(path, { singular: true })', () => {
         '<a href="/session" aria-current="page">',
       ])
       expect(text).to.contain('<nav class="nested"')
+    })
+
+    it('has no nested links on the page of a route without a resource', async () => {
+      expect((await site.get('/plain')).text.trim()).to.equal('linked:')
     })
 
     it('names the root element of XML', async () => {

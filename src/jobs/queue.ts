@@ -214,7 +214,9 @@ export class Jobs {
         await database.open()
       },
       listening: () => {
-        const slots = Number(process.env['JOBS'] ?? defaultSlots)
+        const slots = Number(process.env['JOBS'] || defaultSlots)
+        if (!(slots >= 0))
+          throw new DeclarationError(`JOBS is "${process.env['JOBS']}". Set it to a number of jobs.`)
         // Below a primary process, another process runs the jobs.
         if (workerNumber() !== undefined) reportToPrimary({ kit: 'jobs' })
         else if (slots > 0) this.startWorker({ slots })

@@ -1,4 +1,4 @@
-const entities: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }
+const entities = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ' }))
 
 const entityPattern = /&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi
 
@@ -29,6 +29,11 @@ export function unescapeEntities(text: string): string {
 
 function decodeEntity(entity: string, decimal?: string, hex?: string, name = ''): string {
   const code = decimal ? Number(decimal) : Number.parseInt(hex ?? '', 16)
-  if (Number.isInteger(code) && code <= 0x10ffff) return String.fromCodePoint(code)
-  return entities[name.toLowerCase()] ?? entity
+  if (code <= 0x10ffff && !isSurrogate(code)) return String.fromCodePoint(code)
+  return entities.get(name.toLowerCase()) ?? entity
+}
+
+/** Whether a code is half of a character beyond U+FFFF, and no character by itself. */
+function isSurrogate(code: number): boolean {
+  return code >= 0xd800 && code <= 0xdfff
 }

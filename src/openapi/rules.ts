@@ -86,8 +86,7 @@ function withRule(schema: Schema, name: string, constraints: unknown[]): Schema 
     else if (typeof known === 'number' && typeof value === 'number')
       result[key] = key.startsWith('max') ? Math.min(known, value) : Math.max(known, value)
   }
-  // The format `double` is not one of integers.
-  if (rule['type'] === 'integer') delete result['format']
+  if (rule['type'] === 'integer' && result['format'] === 'double') delete result['format']
   return result
 }
 

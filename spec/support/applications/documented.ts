@@ -47,6 +47,7 @@ export class Shelf extends Model {
   name!: string
 
   @Column(columnTypes.int, { default: 3 })
+  @IsInt()
   @Min(1)
   @Max(9)
   floor!: number

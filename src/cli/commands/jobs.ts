@@ -135,7 +135,12 @@ async function show(jobs: Jobs, _options: Options, ids: readonly string[]): Prom
 async function discard(jobs: Jobs, options: Options, ids: readonly string[]): Promise<string | void> {
   const selected = await selection(jobs, options, ids)
   const count = (await jobs.store.list(selected)).length
-  if (!options.yes && count > 0 && !(await confirm(`Discard ${count} jobs?`))) return
+  if (
+    !options.yes &&
+    count > 0 &&
+    !(await confirm(`Discard ${count < 1000 ? count : '1,000 or more'} jobs?`))
+  )
+    return
   return countSentence(await jobs.store.discard(selected), 'discarded')
 }
 
@@ -166,7 +171,7 @@ async function selection(jobs: Jobs, options: Options, ids: readonly string[]): 
     throw new CommandError('Name the ids of jobs, or use --dead for all dead ones, or --name.')
   if (ids.length === 0) return checkSelection(jobs, { state: isDead ? 'dead' : undefined, name })
   const found = (await jobs.store.list({ ids })).map((row) => String(row['id']))
-  const unfound = ids.find((id) => !found.includes(id.toLowerCase()))
+  const unknown = ids.find((id) => !found.includes(id.toLowerCase()))
   if (unknown !== undefined)
     throw new CommandError(`There is no job ${unknown}. \`kit jobs list\` shows the ids.`)
   return { ids: found }
