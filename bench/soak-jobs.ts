@@ -93,7 +93,8 @@ for (const { effects, different, second } of samples)
 console.log(`${engine}: ${count * parts} jobs`)
 console.table(samples.filter((_, number) => number % 2 === 1))
 console.log(faults.length === 0 ? 'Nothing has grown, and each effect was there once.' : faults.join('\n'))
-process.exitCode = faults.length === 0 ? 0 : 1
+// The support of the specs leaves connections open.
+process.exit(faults.length === 0 ? 0 : 1)
 
 /** Waits until the table has fewer jobs. */
 async function untilFewerThan(jobs: number): Promise<void> {
