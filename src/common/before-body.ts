@@ -3,7 +3,7 @@ import { PerRequest } from './per-request.js'
 
 const running = new PerRequest<boolean>()
 
-/** Runs the `beforeBody` middleware of a request by `run`, whose `next` is called when all of it has called its own. */
+/** Calls `run`, which runs a request's `beforeBody` middleware and then `next`. Until `next`, `rejectBeforeBody` throws. */
 export async function beforeBody(
   ctx: object,
   run: (next: () => Promise<unknown>) => Promise<unknown>,
@@ -20,7 +20,10 @@ export async function beforeBody(
   }
 }
 
-/** @throws BeforeBody when `beforeBody` middleware of the request is running, which has no such member */
+/**
+ * @param member what is not available yet, for the message: `ctx.tx`
+ * @throws BeforeBody while `beforeBody` middleware of the request is running
+ */
 export function rejectBeforeBody(ctx: object, member: string): void {
   if (running.has(ctx)) throw new BeforeBody(member)
 }

@@ -1,4 +1,4 @@
-/** The environment that the process runs in: `GO_ENV`, else `NODE_ENV`, else development. */
+/** The environment that the process runs in: `GO_ENV`, else `NODE_ENV`, else development. Empty variables are ignored. */
 export function currentEnvironment(): string {
   return process.env['GO_ENV'] || process.env['NODE_ENV'] || 'development'
 }

@@ -1,7 +1,7 @@
-/** The maximum length of a text whose result is cached. Longer texts are rarely sent twice. */
+/** The maximum length of a key whose result is cached. Longer strings are rarely sent twice. */
 const maxLength = 300
 
-/** A map with a limit: when it is full, the oldest entry is removed. */
+/** A map with a limit of entries: when it is full, the entry that was added first is removed. */
 export class BoundedMap<Value> extends Map<string, Value> {
   constructor(private readonly limit: number) {
     super()
@@ -15,20 +15,24 @@ export class BoundedMap<Value> extends Map<string, Value> {
   }
 }
 
-/** Caches the results of a function of texts, for example of a header that clients send with each request. */
-export function memoize<Result>(compute: (text: string) => Result, limit = 100): (text: string) => Result {
+/**
+ * Caches the results of a function of a string, for example of a header that clients send with each request.
+ *
+ * @param limit the maximum number of cached results
+ */
+export function memoize<Result>(compute: (key: string) => Result, limit = 100): (key: string) => Result {
   const results = new BoundedMap<Result>(limit)
-  return function memoized(text) {
-    const cached = results.get(text)
-    // A result may be undefined.
-    if (cached !== undefined || results.has(text)) return cached as Result
-    const result = compute(text)
-    if (text.length <= maxLength) results.set(text, result)
+  return function memoized(key) {
+    const cached = results.get(key)
+    // `has` finds a result that is undefined.
+    if (cached !== undefined || results.has(key)) return cached as Result
+    const result = compute(key)
+    if (key.length <= maxLength) results.set(key, result)
     return result
   }
 }
 
-/** Caches the results of a function of objects, for example of classes, as long as the objects exist. */
+/** Caches the results of a function of an object, for example of a class. A result is kept as long as its object exists. */
 export function memoizeByObject<Key extends object, Result>(
   compute: (key: Key) => Result,
 ): (key: Key) => Result {

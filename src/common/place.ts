@@ -3,7 +3,7 @@ import { join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { currentEnvironment } from './environment.js'
 
-/** The line of the application that has called the framework. */
+/** The line of the application that called the framework. */
 export interface CallSite {
   /** `src/actions/posts.ts:15` */
   place: string
@@ -13,24 +13,24 @@ export interface CallSite {
   functions: (string | null)[]
 }
 
-/** The framework's own folder, which applications in this repository contain. */
+/** The framework's compiled source. It is below the working directory when specs and examples run in this repository. */
 const framework = join(import.meta.dirname, '..') + sep
 
 /** The stack of the call whose work is starting now. */
 let current: Error | undefined
 
-/** Captures the current stack; undefined in production. Its text, which takes long, is made on first use. */
+/** Captures the current stack, or returns the one of `withStack`; undefined in production. V8 formats a stack on first use. */
 export function captureStack(): Error | undefined {
   if (current || currentEnvironment() === 'production') return current
   const { stackTraceLimit } = Error
-  // The frames of TypeORM can be many.
+  // Node's default of 10 frames can be less than those of TypeORM.
   Error.stackTraceLimit = 60
   const stack = new Error('here')
   Error.stackTraceLimit = stackTraceLimit
   return stack
 }
 
-/** Starts work that has waited in a queue, with the stack of the call that has queued it. */
+/** Starts work that has waited in a queue. Until it returns or first awaits, `captureStack` returns the stack of its caller. */
 export function withStack<T>(stack: Error | undefined, work: () => T): T {
   current = stack
   try {
@@ -50,11 +50,12 @@ export function siteOf(stack: Error | undefined): CallSite | undefined {
   const source = { ...compiled, ...findSourceMap(compiled.fileName ?? '')?.findOrigin(line, column) }
   const place = `${relative(process.cwd(), pathOf(source.fileName))}:${source.lineNumber}`
   const at = `${place}:${source.columnNumber}`
+  // A frame is `async PostsResource.list (file:///...)`, or only a path outside of functions. Only the name remains.
   const name = String(frame).replace(/^async | ?\(.*$|(file:)?\/.*$/g, '')
   return { place, caller: name ? `${name} (${at})` : at, functions: frames.map((it) => it.getFunctionName()) }
 }
 
-/** The frames of a stack as objects, because its text takes many times as long. */
+/** The frames of a stack as objects: formatting it as a string takes many times as long. The first use of `stack` decides. */
 function framesOf(stack: Error | undefined): NodeJS.CallSite[] {
   const { prepareStackTrace } = Error
   Error.prepareStackTrace = (_error, frames) => frames

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 
-/** The bytes that are fetched at once, because sixteen bytes cost as much as thousands. */
+/** Random bytes, generated at once, because generating sixteen takes as long as generating thousands. */
 const pool = Buffer.alloc(4096)
 let used = pool.length
 

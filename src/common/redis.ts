@@ -35,16 +35,17 @@ export interface IoRedisClient {
 }
 
 /**
- * Sends commands to Redis, and waits for each reply only for a time. A client that is not connected yet is connected at the
- * start and closed at the end.
+ * Sends commands to Redis, and waits for each reply until a timeout. If the client is not connected yet, `start` connects it,
+ * and `stop` closes it.
  */
 export class Redis {
   private readonly connection: Connection
+  /** Whether `start` has opened the connection, so that `stop` must close it. */
   private isOurs = false
 
   /**
-   * @param timeout milliseconds that Redis has to respond
-   * @param purpose what Redis is used for, for messages: `session store`
+   * @param timeout the milliseconds within which Redis must reply
+   * @param purpose the use of Redis, for messages: `session store`
    */
   constructor(
     client: RedisClient,
@@ -56,7 +57,7 @@ export class Redis {
     this.connection = 'call' in client ? ofIoRedis(client) : ofNodeRedis(client)
   }
 
-  /** @throws the error of the client, or ServiceUnavailable, when Redis does not respond */
+  /** @throws ServiceUnavailable when Redis does not reply in time, or the error of the client when it cannot connect */
   async start(): Promise<void> {
     try {
       this.isOurs = this.connection.isClosed
@@ -74,7 +75,7 @@ export class Redis {
     this.isOurs = false
   }
 
-  /** @throws ServiceUnavailable (503) when Redis does not reply in time */
+  /** @throws ServiceUnavailable (503) when the connection is lost or Redis does not reply in time, or the error of Redis */
   async send(...command: [string, ...string[]]): Promise<unknown> {
     if (this.connection.isLost) throw new ServiceUnavailable(`The ${this.purpose} does not respond.`, 5)
     return this.withTimeout(this.connection.send(command, AbortSignal.timeout(this.timeout)))
@@ -88,6 +89,7 @@ export class Redis {
     try {
       return await Promise.race([work, timeout])
     } finally {
+      // The promise that lost the race may still be rejected, which nobody handles otherwise.
       end.abort()
       timeout.catch(() => undefined)
       work.catch(() => undefined)
@@ -97,13 +99,13 @@ export class Redis {
 
 /** The common interface of the clients of both packages. */
 interface Connection {
-  /** Whether it has not been opened yet. */
+  /** Whether it is not open, and `open` has not been called. */
   readonly isClosed: boolean
-  /** Whether it was open and has been lost. */
+  /** Whether a command would wait for a new connection. ioredis does not count the first one, which `open` awaits. */
   readonly isLost: boolean
   open(): Promise<unknown>
   close(): Promise<unknown>
-  /** Closes it immediately, even while it is being opened. */
+  /** Closes the connection immediately, even while it is being opened. */
   giveUp(): void
   send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown>
 }
@@ -119,7 +121,7 @@ function ofNodeRedis(client: NodeRedisClient | NodeRedisSentinel): Connection {
     open: () => client.connect(),
     close: () => client.close(),
     giveUp: () => client.destroy(),
-    // The signal cancels a command that has not been sent.
+    // The signal cancels a command that has not been sent when the timeout ends.
     send: (command, abortSignal) =>
       'getSentinelNode' in client
         ? client.sendCommand(false, command, { abortSignal })

@@ -1,27 +1,30 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Milliseconds between two attempts: at first, and at most. They double in between. */
+/** The pause between two attempts, which doubles with each failure. */
 export interface Backoff {
+  /** Milliseconds after the first failure. */
   first: number
+  /** The maximum in milliseconds. */
   max: number
 }
 
 /** When `retry` tries again. */
 export interface RetryOptions extends Backoff {
   isTemporary: (error: unknown) => boolean
-  /** When the last attempt begins, on the clock of `performance.now()` (never). */
+  /** The time of `performance.now()` after which a failure is final (none). */
   deadline?: number
-  /** The number of attempts after the first one (no limit). */
+  /** The maximum number of attempts after the first one (no limit). */
   retries?: number
 }
 
-/** The pause after a number of failures. */
+/** The milliseconds to wait after a number of failures in succession. */
 export function backoffDelay(failures: number, { first, max }: Backoff): number {
   return failures === 0 ? 0 : Math.min(first * 2 ** (failures - 1), max)
 }
 
 /**
- * Makes attempts until one succeeds, with growing pauses of random length, which leave the event loop free.
+ * Makes attempts until one succeeds. A pause lasts between half and one and a half times its `Backoff`, so that processes that
+ * failed together do not try again together.
  *
  * @throws the last error, once the deadline has passed or no retry is left, or an error that isn't temporary
  */

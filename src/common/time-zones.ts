@@ -1,9 +1,9 @@
 import { memoize } from './memoize.js'
 
-/** The longest name that is looked up. The longest one of the IANA database has 30 letters. */
+/** The maximum length of a name that is looked up. The longest one of the IANA database has 32 characters. */
 const maxNameLength = 50
 
-/** Returns the name of a time zone as it is usually written (`Europe/Berlin`), or undefined if there is no such zone. */
+/** Returns the usual spelling of a time zone (`Europe/Berlin` for `europe/berlin`), or undefined if there is no such zone. */
 export function knownTimeZone(name: unknown): string | undefined {
   return typeof name === 'string' && name.length <= maxNameLength ? lookUp(name) : undefined
 }
@@ -11,7 +11,7 @@ export function knownTimeZone(name: unknown): string | undefined {
 const lookUp = memoize((name): string | undefined => {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions()
-    // Intl replaces some names by older ones: Asia/Kolkata by Asia/Calcutta.
+    // Intl replaces some names by older ones (Asia/Kolkata by Asia/Calcutta). These names are returned as they were given.
     return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name
   } catch {
     return undefined
@@ -20,16 +20,16 @@ const lookUp = memoize((name): string | undefined => {
 
 const hour = 3_600_000
 
-/** Returns a date whose fields in UTC are those that clocks in a time zone show. */
+/** Returns a date whose year, month, day and time in UTC are those that clocks in a time zone show at `date`. */
 export function toLocalTime(date: Date, timeZone: string): Date {
   return new Date(date.getTime() + offsetAt(date.getTime(), timeZone))
 }
 
 /**
- * Returns the date at which clocks in a time zone show a time. A time that clocks skip is moved forward by the length of the
- * gap. If clocks show a time twice, the earlier date counts.
+ * Returns the date at which clocks in a time zone show a local time. A time that clocks skip is moved forward by the length of
+ * the gap. If clocks show a time twice, the earlier date is returned.
  *
- * @param local a date whose fields in UTC are those of the clock
+ * @param local a date as `toLocalTime` returns it
  */
 export function fromLocalTime(local: Date, timeZone: string): Date {
   const time = local.getTime()
@@ -40,13 +40,14 @@ export function fromLocalTime(local: Date, timeZone: string): Date {
   return new Date(time - (isShownAfter && !isShownBefore ? after : before))
 }
 
-/** Before this year, no clocks were changed, and Intl uses the Julian calendar. */
-const start = Date.UTC(1700, 0)
+/** The earliest date whose offset is looked up: before it, no clocks were changed, and Intl can use the Julian calendar. */
+const earliest = Date.UTC(1700, 0)
 
-/** The milliseconds by which clocks in a time zone are ahead of UTC. */
+/** The milliseconds by which clocks in a time zone are ahead of UTC, at a `time` in milliseconds. */
 function offsetAt(time: number, timeZone: string): number {
   if (timeZone === 'UTC' || Number.isNaN(time)) return 0
-  const moment = Math.max(time, start)
+  const moment = Math.max(time, earliest)
+  // South African English writes all parts as numbers, from the year to the second.
   const parts = clockOf(timeZone).formatToParts(moment)
   const [year = 0, month = 0, day = 0, hours = 0, minutes = 0, seconds = 0] = parts
     .filter(({ type }) => type !== 'literal')
