@@ -3,10 +3,10 @@ import { memoize } from '../common/memoize.js'
 import { errorHead, fieldsOf, withoutCredentials } from './error-fields.js'
 import { bareName, nameMatcher, secretNames } from '../naming/secret-names.js'
 
-/** Copies values for the log and for error pages, without secrets and up to a limit of size. */
+/** Copies values for the log and for error pages, without secrets and up to a maximum size. */
 export interface ParameterFilter {
   (values: unknown): unknown
-  /** Whether the value with this name is a secret. */
+  /** Whether a value with this name is treated as a secret. */
   isSecret(name: string): boolean
 }
 
@@ -14,14 +14,14 @@ export interface ParameterFilter {
 export interface ParameterFilterOptions {
   /** Additional words in names of secrets: `['passport', 'date of birth']`. */
   words?: readonly string[]
-  /** The maximum length of a copy, names included (10,000). */
+  /** The maximum number of characters of a copy, with its names (10,000). */
   limit?: number
 }
 
-/** The text that replaces a secret. */
+/** The string that replaces a secret. */
 export const filtered = '[FILTERED]'
 
-/** The maximum depth of a copy, and the maximum length of one text and of one name in it. */
+/** The maximum depth of a copy, and the maximum length of a string and of a name in it. */
 const maxDepth = 10
 const maxTextLength = 1000
 const maxShownName = 100
@@ -33,7 +33,7 @@ const maxNameLength = 200
  * Makes a filter. A value is a secret when its name is one of `secretNames` or contains one of the words, at any depth
  * and however it is written: `newPassword`, `credit_card`, `X-Auth-Token`, `user[password]`.
  *
- * The filter never throws, whatever it is given: values that cannot be read are named instead.
+ * The filter never throws: `[UNREADABLE]` replaces a value whose getter or proxy throws.
  *
  * @example parameterFilter({ words: ['passport'] })({ name: 'Ada', passport: 'X1' }) // { name: 'Ada', passport: '[FILTERED]' }
  * @throws DeclarationError when a word has neither letters nor digits
@@ -54,12 +54,12 @@ export function parameterFilter({
   return Object.assign(filter, { isSecret })
 }
 
-/** Whether a name is one that a form or a record has, so that it tells no value: `user[password]`, `X-Auth-Token`. */
+/** Whether a name looks like one of a form, a record or a header, and so contains no value: `user[password]`, `X-Auth-Token`. */
 function isPlainName(name: string): boolean {
   return /^[\p{L}\p{N}_.[\] -]{1,60}$/u.test(name)
 }
 
-/** Makes one copy, with at most `left` characters. */
+/** Makes one copy. `left` is the number of characters that it may still add; each value counts as one more, even an empty one. */
 class FilteredCopy {
   /** The objects that contain the current value. */
   private readonly ancestors = new Set<object>()
@@ -85,9 +85,9 @@ class FilteredCopy {
     }
   }
 
-  private text(given: string, most = maxTextLength): string {
+  private text(given: string, maxLength = maxTextLength): string {
     const text = withoutCredentials(given)
-    const shown = text.slice(0, Math.max(0, Math.min(most, this.left)))
+    const shown = text.slice(0, Math.max(0, Math.min(maxLength, this.left)))
     this.left -= shown.length + 1
     return shown === text ? text : `${shown}… (${text.length} characters)`
   }
@@ -117,13 +117,13 @@ class FilteredCopy {
         copy.push(['…', `(${names.length} fields)`])
         break
       }
-      // The `code` of an error is its kind: ECONNREFUSED.
+      // A `code` is a secret that is sent to a user, but the `code` of an error is its kind: ECONNREFUSED.
       const isSecret = this.isSecret(name) && !(name === 'code' && values instanceof Error)
-      // JSON that was sent as a form is one long name, with its secrets in it.
+      // JSON that was sent as a form is parsed as one long name, which contains the secrets.
       const shown = isSecret && !isPlainName(name) ? filtered : this.text(name, maxShownName)
       copy.push([shown, isSecret ? filtered : this.member(values, name)])
     }
-    // Unlike an assignment, this makes a field of the name `__proto__` as well.
+    // Unlike an assignment, this also copies a field with the name `__proto__`.
     return Object.fromEntries(copy)
   }
 
@@ -136,7 +136,7 @@ class FilteredCopy {
   }
 }
 
-/** A value that JSON cannot hold, by its kind. */
+/** Replaces a value that JSON does not support by a string, a function by `[FUNCTION]`. Other scalars are returned unchanged. */
 function scalar(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   return typeof value === 'function' || typeof value === 'symbol' ? `[${typeof value}]`.toUpperCase() : value

@@ -3,13 +3,13 @@ import { errorHead } from './error-fields.js'
 import { parameterFilter } from './filter.js'
 
 /**
- * Creates the application's log: lines of JSON, formatted by pino-pretty in development if it is installed. Silent in
- * specs. `LOG_LEVEL` sets the level.
+ * Creates the application's logger. It writes lines of JSON. In development, pino-pretty formats them if it is installed and
+ * the output is a terminal. `LOG_LEVEL` sets the level, which is `silent` in the test environment and else `info`.
  */
 export function createLogger(environment: string): Logger {
   const level = process.env['LOG_LEVEL'] ?? (environment === 'test' ? 'silent' : 'info')
   if (environment === 'development' && process.stdout.isTTY && isInstalled('pino-pretty')) {
-    // The message of a request contains them.
+    // The process does not matter in development, and the message of a request contains the other fields.
     const ignore = 'pid,hostname,method,path,status,queries,db_ms'
     return pino({
       level,
@@ -22,12 +22,12 @@ export function createLogger(environment: string): Logger {
   return pino({ level }, (standardOutput ??= bufferedOutput()))
 }
 
-/** The stream to which all loggers of this process write. */
+/** The stream to which all loggers of this process write JSON. */
 let standardOutput: DestinationStream | undefined
 
 /**
- * The bytes that are written at once, unless one line has more. Workers share a pipe, and Linux does not interleave writes
- * of this size (PIPE_BUF).
+ * The maximum number of bytes in one write, unless a single line has more. Workers share a pipe, and Linux does not interleave
+ * writes up to this size (PIPE_BUF).
  */
 const maxBytes = 4096
 
@@ -56,7 +56,7 @@ function bufferedOutput(): DestinationStream {
   }
 }
 
-/** Creates a child logger that redacts secrets in errors. */
+/** Creates a child logger that writes errors as `loggedError` returns them, in the fields `err` and `error`. */
 export function withRedactedErrors(
   logger: Logger,
   bindings: Record<string, unknown> = {},
@@ -66,18 +66,16 @@ export function withRedactedErrors(
   return logger.child(bindings, { serializers: { err: serialize, error: serialize } })
 }
 
-const withoutSecrets = parameterFilter()
+const defaultFilter = parameterFilter()
 
-/**
- * Serializes any thrown value for the log: its fields without secrets, and the error of a query without the values, also
- * inside another error.
- */
-export function loggedError(error: unknown, filter: (values: unknown) => unknown = withoutSecrets): unknown {
+/** Serializes any thrown value for the log, without secrets and without the values of queries, even in its nested errors. */
+export function loggedError(error: unknown, filter: (values: unknown) => unknown = defaultFilter): unknown {
   try {
     const fields = filter(error)
+    // The filter shortens strings, and `errorHead` has more of the message and the stack.
     return error instanceof Error ? { ...Object(fields), ...errorHead(error) } : fields
   } catch {
-    // A proxy or a getter that throws.
+    // `instanceof` or `errorHead` has read a proxy or a getter that throws.
     return { type: 'Error', message: '[UNREADABLE]' }
   }
 }

@@ -7,9 +7,9 @@ declare module '../context.js' {
   interface ContextMembers extends LoggingMembers {}
 }
 
-/** The members of a context that log. */
+/** The members of a context for the log. */
 export interface LoggingMembers {
-  /** A logger whose lines carry the request's id. */
+  /** A logger whose lines contain the request's id. */
   readonly log: Logger
 
   /**

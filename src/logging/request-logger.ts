@@ -7,23 +7,23 @@ import { PerRequest } from '../common/per-request.js'
 interface RequestLogger {
   /** The application's logger. */
   base: Logger
-  /** A child logger with the request's id, created when it is first used. */
+  /** A child logger with the request's id. */
   own?: Logger
-  /** Fields of the line that is written after the response. */
+  /** The additional fields of the line that is written after the response. */
   fields?: object
 }
 
 const loggers = new PerRequest<RequestLogger>()
 
-/** Gives a request its log. */
+/** Sets the application's logger for a request. */
 export function setRequestLogger(ctx: Context, base: Logger): void {
   loggers.set(ctx, { base })
 }
 
-/** The logger of a request, whose lines carry its id. Creating it costs more than a line, so it is created on first use. */
+/** The logger of a request, whose lines contain its id. Creating it takes longer than writing a line, so this waits for a use. */
 export function loggerOf(ctx: Context): Logger | undefined {
   const state = loggers.get(ctx)
-  // The filter is read when it is needed, because `parameterLogger` replaces it with one that has more words.
+  // The filter is read with each error, because `parameterLogger` may replace it later by one that has more words.
   return (
     state &&
     (state.own ??= withRedactedErrors(state.base, { request_id: ctx.requestId }, (values) =>
@@ -40,20 +40,21 @@ export function addLogFields(ctx: Context, fields: object): void {
 
 /** Adds fields to each line of the log of a request or a job. */
 export function logFields(ctx: Context | JobContext, fields: object): void {
+  const state = loggers.get(ctx)
   const own = loggerOf(ctx as Context)?.child(fields)
-  if (own) Object.assign(loggers.get(ctx) ?? {}, { own })
+  if (state && own) state.own = own
 }
 
-/** The fields of the line that is written after the response. Undefined fields are omitted. */
+/** The fields of the line after the response that `writeLine` changes. pino omits undefined fields. */
 interface LineFields {
   request_id: string | undefined
 }
 
-/** Writes the line of a request after its response, as the request's logger would. Adds the other fields to `fields`. */
+/** Writes the line of a request after its response, without creating a child logger for it. Changes `fields`. */
 export function writeLine(ctx: Context, level: 'info' | 'debug', fields: LineFields, message: string): void {
   const state = loggers.get(ctx)
   if (!state) return
-  // The request's own logger adds the id to each line.
+  // A child logger adds the id by itself.
   if (state.own) fields.request_id = undefined
   const logger = state.own ?? state.base
   logger[level](Object.assign(fields, state.fields), message)
