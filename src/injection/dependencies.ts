@@ -2,10 +2,11 @@ import 'reflect-metadata'
 import { Lifecycle, type DependencyContainer } from 'tsyringe'
 import { DeclarationError } from '../errors.js'
 
-/** A parameter of a constructor: the token that tsyringe resolves for it. */
+/** A dependency of a token, for example a parameter of the constructor of a class. */
 interface Dependency {
+  /** The token that tsyringe resolves for it. */
   token: unknown
-  /** Whether it may be unregistered: `@inject('mailer', { isOptional: true })`. */
+  /** Whether the token may be unregistered: `@inject('mailer', { isOptional: true })`. */
   isOptional: boolean
 }
 
@@ -21,7 +22,7 @@ interface Internals {
   _registry?: { _registryMap?: Map<unknown, Registration[]> }
 }
 
-/** Returns the container that a container searches next. */
+/** Returns the container in which a container searches for a token that it has not registered itself. */
 function parentOf(container: DependencyContainer): DependencyContainer | undefined {
   return (container as Internals).parent
 }
@@ -37,7 +38,10 @@ function registrationOf(container: DependencyContainer, token: unknown): Registr
   return registrationsOf(container).get(token)?.at(-1) ?? (parent && registrationOf(parent, token))
 }
 
-/** Copies registrations of the parent containers, without their instances, unless the container has its own. */
+/**
+ * Copies the registrations of wanted tokens from all parents, except of tokens that the container has registered itself.
+ * tsyringe stores the instance of a singleton in its registration; the copies begin without one.
+ */
 export function inheritRegistrations(
   container: DependencyContainer,
   isWanted: (token: unknown) => boolean,
@@ -50,7 +54,7 @@ export function inheritRegistrations(
         own.set(token, registrations.map(copy))
 }
 
-/** Whether a token is registered with a lifecycle: as a singleton, or as scoped. */
+/** Whether a token is registered with this lifecycle, for example as a singleton. */
 export function hasLifecycle(container: DependencyContainer, token: unknown, lifecycle: Lifecycle): boolean {
   return registrationOf(container, token)?.options.lifecycle === lifecycle
 }
@@ -78,7 +82,7 @@ function dependenciesOf(container: DependencyContainer, token: unknown): Depende
   return constructorParameters(target).map((type, position) => toDependency(injected[position] ?? type))
 }
 
-/** `@inject('token')` is stored as a description of the token. A plain type is its own token. */
+/** tsyringe stores some forms of `@inject` as an object with the token. All other parameters are tokens themselves. */
 function toDependency(parameter: unknown): Dependency {
   return typeof parameter === 'object' && parameter !== null && 'token' in parameter
     ? { token: parameter.token, isOptional: 'isOptional' in parameter && parameter.isOptional === true }
@@ -86,8 +90,9 @@ function toDependency(parameter: unknown): Dependency {
 }
 
 /**
- * Yields the chains of dependencies that begin with a token, each after the chain that it extends. If several tokens depend on
- * the same token, it ends one chain for each singleton above it, not one for each path.
+ * Yields the chains of dependencies that begin with a token, each after the chain that it extends. For `rejectCaptured`, only
+ * the last token of a chain and the last singleton in it matter, so there is one chain for each pair of them, not for each path.
+ * This also ends cycles.
  */
 function* dependencyChains(
   container: DependencyContainer,
@@ -109,7 +114,7 @@ function lastSingleton(container: DependencyContainer, chain: readonly unknown[]
   return chain.findLast((token) => hasLifecycle(container, token, Lifecycle.Singleton))
 }
 
-/** The tokens that a token depends on, with itself. */
+/** A token, and all tokens that it depends on, directly or indirectly. */
 export function dependencyTokens(container: DependencyContainer, token: unknown): Set<unknown> {
   return new Set([...dependencyChains(container, token)].map((chain) => chain.at(-1)))
 }
@@ -117,8 +122,8 @@ export function dependencyTokens(container: DependencyContainer, token: unknown)
 /**
  * Checks the dependencies of a class, and their own dependencies, when the application starts.
  *
- * @throws DeclarationError when the class is a singleton, when a dependency is unknown or is not registered, or when a
- *   singleton would keep an object that belongs to one request
+ * @throws DeclarationError when the class is a singleton, when the types of its parameters are missing, when a dependency is
+ *   unknown or is not registered, or when a singleton would keep an object that belongs to one request
  */
 export function checkDependencies(container: DependencyContainer, target: Function): void {
   if (hasLifecycle(container, target, Lifecycle.Singleton)) {
@@ -135,7 +140,9 @@ export function checkDependencies(container: DependencyContainer, target: Functi
   }
 }
 
+/** @throws DeclarationError when TypeScript has emitted no types for the parameters, which it does for decorated classes only */
 function rejectUndecorated(target: Function | undefined): void {
+  // `length` counts the parameters before the first default value.
   if (!target || target.length <= constructorParameters(target).length) return
   throw new DeclarationError(
     `The constructor of ${target.name} has parameters of unknown types. Decorate the class with @Resource if it is a resource, ` +
@@ -146,6 +153,7 @@ function rejectUndecorated(target: Function | undefined): void {
 /** The types that the compiler emits for parameters that are not classes, such as an interface or a string. */
 const NOT_INJECTABLE: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
 
+/** @throws DeclarationError when a direct dependency of `owner` is not a class, or is a name that is not registered */
 function rejectUnknown(container: DependencyContainer, owner: unknown): void {
   for (const [index, { token, isOptional }] of dependenciesOf(container, owner).entries()) {
     const parameter = `Parameter ${index + 1} of the constructor of ${describe(owner)}`
@@ -154,7 +162,7 @@ function rejectUnknown(container: DependencyContainer, owner: unknown): void {
         `${parameter} isn't a class, so its dependency is unknown. Use a class, or @inject with a token.`,
       )
     }
-    // A name must be registered; a class need not be.
+    // A name must be registered, unlike a class, which tsyringe instantiates without a registration.
     const isName = typeof token === 'string' || typeof token === 'symbol'
     if (isOptional || !isName || container.isRegistered(token, true)) continue
     throw new DeclarationError(
@@ -164,7 +172,7 @@ function rejectUnknown(container: DependencyContainer, owner: unknown): void {
   }
 }
 
-/** @throws DeclarationError when a singleton depends on an object that is created for each request, because it outlives them */
+/** @throws DeclarationError when the chain ends with an object of one request, which a singleton in the chain would outlive */
 function rejectCaptured(container: DependencyContainer, chain: readonly unknown[]): void {
   const token = chain.at(-1)
   const singleton = lastSingleton(container, chain)

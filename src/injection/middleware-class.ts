@@ -3,7 +3,7 @@ import type { Context, Hooks, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 
 /**
- * A middleware that is a class, so that it can receive dependencies in its constructor. Each request has its own instance.
+ * A middleware that is a class, so that its constructor can receive dependencies. Each request has its own instance.
  *
  * @example
  * \@injectable()
@@ -58,8 +58,8 @@ export type AnyMiddleware = Middleware | MiddlewareConstructor
 /**
  * Checks the arguments of `app.use` or `@Use`.
  *
- * @param caller the function for messages: `app.use`
- * @throws DeclarationError when one is neither a function nor a middleware class
+ * @param caller the name of the function, for messages: `app.use`
+ * @throws DeclarationError when an argument is neither a function nor a middleware class
  */
 export function checkMiddleware(
   caller: string,
