@@ -4,16 +4,17 @@ import type { PathNames } from '../naming/names.js'
 export interface Action {
   handler: 'list' | 'create' | 'new' | 'show' | 'update' | 'destroy' | 'edit'
   method: 'GET' | 'POST' | 'PUT' | 'DELETE'
-  /** Whether its path is that of the collection or of one item. */
+  /** Whether the path begins with that of the collection or that of one item. */
   on: 'collection' | 'item'
   /** The end of the path. */
   suffix: '' | '/new' | '/edit'
+  /** Which of the resource's path names the route has: `postsPath`, `postPath`, `newPostsPath` or `editPostPath`. */
   name: keyof PathNames
-  /** Whether it is mounted only if the resource implements it. */
+  /** Whether the route is mounted only if the resource implements the handler. */
   optional: boolean
 }
 
-/** The seven actions in mount order: `new` precedes `show`, so that it is not mistaken for an id. */
+/** The seven actions in mount order: `new` precedes `show`, so that `/posts/new` does not show the post with the id `new`. */
 export const actions: readonly Action[] = [
   { handler: 'list', method: 'GET', on: 'collection', suffix: '', name: 'collection', optional: false },
   { handler: 'create', method: 'POST', on: 'collection', suffix: '', name: 'collection', optional: false },
@@ -24,7 +25,7 @@ export const actions: readonly Action[] = [
   { handler: 'edit', method: 'GET', on: 'item', suffix: '/edit', name: 'edit', optional: true },
 ]
 
-/** The actions of a singular resource: it has no list, and its item is at the path of the resource. */
+/** The actions of a singular resource. It has no list, and all its routes begin with the path of its only item: `/session`. */
 export const singularActions: readonly Action[] = actions
   .filter(({ handler }) => handler !== 'list')
   .map((action) => ({ ...action, on: 'item', name: action.name === 'collection' ? 'item' : action.name }))

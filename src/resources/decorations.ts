@@ -5,14 +5,14 @@ import { DeclarationError } from '../errors.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
 import type { DescriptionOptions } from './route-description.js'
 
-/** The method of a `@Route`. */
+/** The HTTP method of a `@Route`. */
 export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' | 'OPTIONS'
 
 /** The options of a route. */
 export interface RouteOptions extends DescriptionOptions {
   /** The name of the route, like `loginPath`. By default it is derived from the path. */
   name?: string
-  /** Other paths with the same handler. They begin where the path of the route begins. */
+  /** Other paths with the same handler. Like the path of the route, they are relative to the resource or the group. */
   aliases?: string[]
 }
 
@@ -79,7 +79,7 @@ export function checkMethod(
   )
 }
 
-/** Records what a decorator of a method changes. Decorators are evaluated from bottom to top. */
+/** Records what a decorator of a method changes. Decorators run from bottom to top, so `change` adds to the beginning of lists. */
 export function recordMethod(
   prototype: object,
   name: string,
@@ -90,14 +90,14 @@ export function recordMethod(
   methods.set(name, { ...method, ...change(method) })
 }
 
-/** Records middleware of a class. */
+/** Records middleware of a class before the middleware of the decorators below. */
 export function recordClassMiddleware(prototype: object, middleware: ClassMiddleware): void {
   ownDecorations(prototype).classes.unshift(middleware)
 }
 
 /**
- * The decorations of a class and the classes it extends, the base class first. An overridden method keeps its place
- * and its middleware. Its routes and its list are replaced if the subclass declares them again.
+ * The decorations of a class and the classes that it extends, the base class first. A method that the subclass overrides keeps
+ * its place and its middleware. Its routes and its `@Queryable` are replaced if the subclass declares them again.
  */
 export function decorationsOf(prototype: object | null): Decorations {
   if (prototype === null) return { classes: [], methods: new Map() }
@@ -120,12 +120,12 @@ export function handlerMiddleware({ classes, methods }: Decorations, handler: st
   return [...matches, methods.get(handler)].flatMap((declaration) => declaration?.middleware ?? [])
 }
 
-/** The middleware of a class that also runs for everything nested in its items. */
+/** The middleware of a class that also runs for everything nested in its items. `except` excludes only handlers of the class. */
 export function nestedMiddleware({ classes }: Decorations): AnyMiddleware[] {
   return classes.filter(({ only }) => !only).flatMap(({ middleware }) => middleware)
 }
 
-/** All middleware of a class and its methods. */
+/** All middleware of a class and of its methods. */
 export function middlewareOf({ classes, methods }: Decorations): AnyMiddleware[] {
   return [...classes, ...methods.values()].flatMap(({ middleware }) => middleware)
 }

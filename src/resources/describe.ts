@@ -5,11 +5,12 @@ import { checkMethod, type MethodDecoration } from './decorations.js'
 import type { DescriptionOptions } from './route-description.js'
 import type { ClassDecoration } from './use.js'
 
+/** The key of the metadata. The description of a class has the property name '', and `false` is its only value. */
 const key = Symbol('resource-kit:description')
 
 /**
- * Describes a handler in the OpenAPI document of the application: one of the seven, whose routes are fixed. `@Route` has the same
- * options. `@Describe(false)` leaves a handler, or all routes of a class, out of the document.
+ * Describes one of the seven handlers in the OpenAPI document of the application. For other handlers, `@Route` has the same
+ * options. `@Describe(false)` leaves any handler, or all routes of a class, out of the document.
  *
  * @example
  * \@Resource('/logins', { singular: true })
@@ -20,23 +21,24 @@ const key = Symbol('resource-kit:description')
  *   }
  * }
  *
- * @throws DeclarationError when a class or another method has options, or when the member is static or is not a method
+ * @throws DeclarationError when a class or a method that is not one of the seven handlers has options, or when the member is
+ *   static or is not a method
  */
 export function Describe(description: false): ClassDecoration<never> & MethodDecoration
 export function Describe(description: DescriptionOptions): MethodDecoration
 export function Describe(description: DescriptionOptions | false) {
   return (target: object, name = '', descriptor?: PropertyDescriptor): void => {
-    const place = name ? checkMethod('@Describe', target, name, descriptor) : (target as Function).name
+    const subject = name ? checkMethod('@Describe', target, name, descriptor) : (target as Function).name
     if (description && !actions.some(({ handler }) => handler === name)) {
       throw new DeclarationError(
-        `${place} has @Describe with options, which only the seven handlers can have. Pass them to @Route, or write them above a handler.`,
+        `${subject} has @Describe with options, which only the seven handlers can have. Pass them to @Route, or write them above a handler.`,
       )
     }
     Reflect.defineMetadata(key, description, name ? target : (target as Function).prototype, name)
   }
 }
 
-/** The description of a handler, which may be inherited; false if the document leaves it, or its whole class, out. */
+/** The own or inherited description of a handler; false if `@Describe(false)` excludes the handler or its whole class. */
 export function descriptionOf(prototype: object, handler: string): DescriptionOptions | false {
   if (Reflect.getMetadata(key, prototype, '') === false) return false
   return Reflect.getMetadata(key, prototype, handler) ?? {}

@@ -3,13 +3,13 @@ import { DeclarationError } from '../errors.js'
 import { checkMethod, recordMethod, type MethodDecoration } from './decorations.js'
 
 /** The declaration of a list: its filters, sort keys, search and included relations. */
-// The model is known where it is given: `Queryable<Post>`.
+// Without a model, the type accepts the declaration of any model.
 // oxlint-disable-next-line no-explicit-any
 export type Queryable<T = any> = Declaration<T>
 
 /**
- * Declares what clients may request of the list of a handler. `ctx.paginate` reads the request's query by it. Nothing is
- * allowed that is not declared. The resource needs its model: `@Resource('/posts', { model: Post })`.
+ * Declares how clients may filter, sort and search the list that a handler returns. `ctx.paginate` applies only the declared
+ * parameters of the request's query. The resource needs its model: `@Resource('/posts', { model: Post })`.
  *
  * @example
  * \@Resource('/posts', { model: Post })
@@ -25,8 +25,8 @@ export type Queryable<T = any> = Declaration<T>
  *   }
  * }
  *
- * @throws DeclarationError when the member is static or is not a method, or when it has two declarations. The start throws
- *   one when the declaration does not fit the model, or when a column is hidden
+ * @throws DeclarationError when the member is static or is not a method, or when it has two declarations. The start of the
+ *   application throws one when the declaration does not fit the model, or when a column is hidden
  */
 export function Queryable<T>(queryable: Declaration<T>): MethodDecoration {
   return (target, name, descriptor) => {

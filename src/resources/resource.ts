@@ -5,7 +5,7 @@ import type { AttributeOf } from '../data/attributes/attribute-of.js'
 import { DeclarationError, ResourceNotImplemented } from '../errors.js'
 import type { PolicyClass } from '../policies/policy.js'
 
-/** The handlers of a resource. Each one responds to the request or throws. A returned Error is treated as thrown. */
+/** The handlers of a resource. Each handler responds to the request or throws. A returned Error is treated like a thrown one. */
 export interface Resource extends SingularResource {
   /** GET /posts: the collection. */
   list(ctx: Context): unknown
@@ -27,13 +27,13 @@ export interface SingularResource {
   edit?(ctx: Context): unknown
 }
 
-/** A class whose instances are resources: one for each request. Only a singular resource needs no list. */
+/** A class of which each request has its own instance. The default type has no `list`, so that singular resources match, too. */
 // tsyringe calls the constructor with the dependencies it resolves, of any type.
 // oxlint-disable-next-line no-explicit-any
 export type ResourceClass<Handlers = SingularResource> = new (...dependencies: any[]) => Handlers
 
 /** The options of `@Resource`. */
-// The model is known where it is given.
+// Without a model, the type accepts the options of any model.
 // oxlint-disable-next-line no-explicit-any
 export interface ResourceOptions<M extends object = any> {
   /** The name of the item's parameter, which contains this property of the record. The default, `post_id`, contains its id. */
@@ -48,13 +48,13 @@ export interface ResourceOptions<M extends object = any> {
    */
   fields?: readonly AttributeOf<NoInfer<M>>[]
   /**
-   * Whether a request with PUT, PATCH or DELETE must contain the version of the record that its client has seen (no), in
-   * `If-Match` or in the body. Without it, the response is 428. Forms need none. The model needs a `@VersionColumn()`.
+   * Whether PUT, PATCH and DELETE requests must contain the version of the record that the client has seen (no), in `If-Match`
+   * or in the body. A request without it gets a 428, except from a form. The model needs a `@VersionColumn()`.
    */
   requireMatch?: boolean
   /** The policy of the model: who may see and change its records. */
   policy?: PolicyClass
-  /** Whether it has pages (yes). The `collectionLinks()` of a template leave out a resource that returns only JSON and XML. */
+  /** Whether the resource has HTML pages (yes). If not, the `collectionLinks()` of templates leave it out. */
   pages?: boolean
 }
 
@@ -92,6 +92,8 @@ export function Resource(path: string, options: ResourceOptions = {}) {
  * \@Resource('/comments')
  * \@Parent(PostsResource)
  * export class CommentsResource extends BaseResource {}
+ *
+ * @throws DeclarationError when `parent` is not a class, for example because of files that import each other
  */
 export function Parent(parent: ResourceClass) {
   if (typeof parent !== 'function') {
@@ -113,6 +115,7 @@ interface ResourceMetadata {
 
 const key = Symbol('resource-kit:resource')
 
+/** Adds metadata to a class, and copies what it inherits. */
 function describeResource(target: object, metadata: ResourceMetadata): void {
   Reflect.defineMetadata(key, { ...resourceMetadata(target), ...metadata }, target)
 }

@@ -1,6 +1,6 @@
 import { DeclarationError } from '../errors.js'
 
-/** A class whose properties describe a body, for example a model. */
+/** A class whose properties describe a body, for example a model. It is never instantiated, so it may be abstract. */
 export type BodyClass = abstract new (...args: never[]) => object
 
 /**
@@ -16,49 +16,49 @@ export interface DescriptionOptions {
   /** Further text in Markdown. */
   description?: string
   /**
-   * Whether the route reads a body, or the class that describes this body. By default, it does if its method is neither
-   * GET, HEAD nor DELETE.
+   * Whether requests have a body, or the class that describes this body. By default, they have one unless the method is GET,
+   * HEAD or DELETE.
    */
   body?: boolean | BodyClass
   /**
-   * Its responses by status, with the class of the record in the body: `{ 200: Post, 409: 'problem' }`, `[Post]` for a list, or a
-   * media type. They describe the route, and do not change what it returns.
+   * The responses of the route by status: `{ 200: Post, 409: 'problem' }`. They do not change what the route returns.
    */
   responses?: Readonly<Record<number, RouteResponse>>
-  /** The fields of its multipart form that are files. */
+  /** The fields of the route's multipart form that are files. */
   files?: readonly string[]
-  /** The id of its operation in the OpenAPI document. The default is derived from the names of its handler and path. */
+  /** The id of the operation in the OpenAPI document. The default is derived from the names of the handler and the path. */
   operationId?: string
-  /** Whether clients should stop using it. */
+  /** Whether clients should stop using the route. */
   deprecated?: boolean
 }
 
 /** A header in the OpenAPI document. */
 export interface HeaderDescription {
   description: string
-  /** Whether each response, or request, has it (no). */
+  /** Whether every response, or request, has the header (no). */
   required?: boolean
 }
 
-/** The part of the OpenAPI document that a middleware adds to its routes. */
+/** The part of the OpenAPI document that a middleware adds to the routes that it runs for. */
 export interface MiddlewareDescription {
-  /** The problems that it responds with, by status, and their headers. */
+  /** The problem documents that the middleware responds with, by status, and their headers. */
   responses?: Readonly<
     Record<number, { description: string; headers?: Readonly<Record<string, HeaderDescription>> }>
   >
-  /** The headers of requests that it reads. */
+  /** The request headers that the middleware reads. */
   requestHeaders?: Readonly<Record<string, HeaderDescription>>
-  /** The headers that it sets in all responses. */
+  /** The headers that the middleware sets in all responses. */
   headers?: Readonly<Record<string, HeaderDescription>>
-  /** How a request is authenticated: by one of these. Any name besides `session` and `bearer` has its own scheme. */
+  /** The ways to authenticate, of which a request needs one. Others than `session` and `bearer` contain an OpenAPI scheme. */
   security?: readonly ('session' | 'bearer' | { name: string; scheme: object })[]
 }
 
 /**
  * Checks the description of a route.
  *
- * @param handler the name of its handler, for error messages
- * @throws DeclarationError when an option is wrong
+ * @param handler the name of the route's handler, for messages: `PostsResource.publish`
+ * @param method the HTTP method of the route
+ * @throws DeclarationError when `summary`, `body`, `responses` or `files` is wrong
  */
 export function checkDescription(options: DescriptionOptions, handler: string, method: string): void {
   const { summary, body, responses, files } = options

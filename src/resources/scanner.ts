@@ -26,7 +26,9 @@ export interface ResourceDefinition {
 /**
  * Reads the metadata of a resource class, and finds the handlers that it does not inherit from `BaseResource`.
  *
- * @throws DeclarationError when a class that does not extend `BaseResource` lacks a required handler
+ * @throws DeclarationError when the class lacks a required handler, when a handler is not a method, when an option or
+ *   `@Queryable` requires a model that is missing, when a singular resource has a list or a parameter, or when no route calls a
+ *   decorated method
  */
 export function scanResource(resource: ResourceClass): ResourceDefinition {
   if (typeof resource !== 'function') {
@@ -41,10 +43,10 @@ export function scanResource(resource: ResourceClass): ResourceDefinition {
   }
   const { path, options = {}, parent } = resourceMetadata(resource)
   if (options.singular) rejectPlural(resource, options)
-  const ofModel = options.policy ? `the policy ${options.policy.name}` : options.fields && 'fields'
-  if (ofModel && !options.model) {
+  const modelOption = options.policy ? `the policy ${options.policy.name}` : options.fields && 'fields'
+  if (modelOption && !options.model) {
     throw new DeclarationError(
-      `${resource.name} has ${ofModel}, but no model. Add it: @Resource('/...', { model: Post }).`,
+      `${resource.name} has ${modelOption}, but no model. Add it: @Resource('/...', { model: Post }).`,
     )
   }
   const decorations = decorationsOf(resource.prototype)
@@ -64,7 +66,7 @@ export function actionsOf(resource: ResourceClass): readonly Action[] {
   return resourceMetadata(resource).options?.singular ? singularActions : actions
 }
 
-/** @throws DeclarationError when a singular resource has a list or the parameter of an id */
+/** @throws DeclarationError when a singular resource has a list or a `param` option */
 function rejectPlural(resource: ResourceClass, { param }: ResourceOptions): void {
   if (actions.some((action) => action.handler === 'list' && isImplemented(resource, action))) {
     throw new DeclarationError(
@@ -96,12 +98,13 @@ function checkMethods(resource: ResourceClass, { model }: ResourceOptions, { met
   }
 }
 
-/** Whether a handler is defined by the class, or by a class between it and `BaseResource`. */
+/** Whether a class has a handler that it does not inherit from `BaseResource`. */
 export function isImplemented(resource: ResourceClass, action: Action): boolean {
   const handler = handlerOf(resource, action)
   return handler !== undefined && handler !== BaseResource.prototype[action.handler]
 }
 
+/** @throws DeclarationError when the class has a property with the name of the action that is not a method */
 function handlerOf(resource: ResourceClass, action: Action): Resource[Action['handler']] {
   const prototype: Partial<Resource> = resource.prototype
   const handler = prototype[action.handler]
