@@ -5,7 +5,7 @@ import { BadBaseUrl, MissingBaseUrl } from '../errors.js'
  * Returns the address of the application without a slash at its end: `BASE_URL`, else the origin of the request. In
  * production the origin is not used, because a client chooses it by its `Host` header.
  *
- * @throws MissingBaseUrl in production without `BASE_URL`, BadBaseUrl when it isn't an HTTP URL
+ * @throws MissingBaseUrl in production without `BASE_URL`, BadBaseUrl when it isn't an HTTP URL, or has a query or a fragment
  */
 export function applicationUrl({ env, protocol, host }: Pick<Context, 'env' | 'protocol' | 'host'>): string {
   const baseUrl = configuredBaseUrl()
@@ -14,7 +14,11 @@ export function applicationUrl({ env, protocol, host }: Pick<Context, 'env' | 'p
   return `${protocol}://${host}`
 }
 
-/** Returns `BASE_URL` without a slash at its end; undefined if it is not set. */
+/**
+ * Returns `BASE_URL` without a slash at its end; undefined if it is not set.
+ *
+ * @throws BadBaseUrl
+ */
 export function configuredBaseUrl(): string | undefined {
   const baseUrl = process.env['BASE_URL']
   return baseUrl ? parse(baseUrl) : undefined

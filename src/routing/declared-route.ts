@@ -30,15 +30,15 @@ export interface RouteResource {
   singular: string
   /** Whether it is a singular resource, which has neither a list nor an id. */
   isSingular: boolean
-  /** Whether it has pages, which other pages link. */
+  /** Whether the resource has HTML pages, so that other pages link to it. */
   hasPages: boolean
-  /** The parameter of the item, which a singular resource lacks. The other parameters are those of its parents. */
+  /** The path parameter of the item, which the path of a singular resource lacks. Other parameters are those of its parents. */
   param: string
-  /** The property of a record that the parameter contains, if it is not the id: `slug`. */
+  /** The property of a record whose value is in the path, if it is not the id: `slug`. */
   itemKey?: string | undefined
   /** Whether a request that changes an item must contain the version that its client has seen. */
   requiresMatch?: boolean | undefined
-  /** The foreign keys from its records to those of its parents. */
+  /** The foreign keys for the records in the path, the outermost first: `['post_id', 'comment_id']`. */
   parentKeys: readonly string[]
   /** `/posts/{post_id}`, or `/session` of a singular resource. */
   itemPath: string
@@ -73,7 +73,7 @@ export class DeclaredRoute {
   readonly scopes: readonly object[]
   /** `postPath`; undefined if another route has the name that would be derived from the path. */
   name: string | undefined
-  /** Whether the name was derived from the path. A route that has the name by declaration then takes precedence. */
+  /** Whether the name was derived from the path. If so, another route that declares the same name receives it. */
   readonly hasDefaultName: boolean
   /** `PostsResource.list` */
   readonly handlerName: string
@@ -85,19 +85,23 @@ export class DeclaredRoute {
   readonly middleware: readonly Middleware[]
   /** The middleware in the order in which it was declared. */
   readonly declaredMiddleware: readonly Middleware[]
-  /** Whether the middleware recognizes requests that are sent again. */
+  /** Whether a middleware recognizes requests that a client sends twice, by their `Idempotency-Key`. */
   readonly recognizesKeys: boolean
   /** The middleware that runs before the body is read. */
   readonly beforeBody: readonly Middleware[]
   readonly handler: Middleware
-  /** The function that the application has declared, by which tools find its file. */
+  /** The handler as the application declared it. Tools find its file by it. */
   readonly declared: unknown
-  /** The methods that the route handles: GET includes HEAD, and PUT of an item includes PATCH. */
+  /** The methods that the route handles: its own, with GET also HEAD, and with `includesPatch` also PATCH. */
   readonly methods: readonly string[]
-  /** Runs the middleware that follows the reading of the body, and the handler. Composed once. */
+  /** Runs the middleware without `beforeBody`, and then the handler. */
   readonly run: (ctx: Context) => Promise<unknown>
 
-  /** @internal */
+  /**
+   * @throws DeclarationError when the path, an alias, the host or the description is malformed, or when a parameter is in the
+   *   path and in the host
+   * @internal
+   */
   constructor(options: RouteDeclaration, order: number) {
     this.order = order
     this.method = options.method
@@ -111,8 +115,8 @@ export class DeclaredRoute {
     this.readsBody = options.readsBody ?? !BODILESS_METHODS.includes(options.method)
     this.description = options.description ?? {}
     this.resource = options.resource
-    const place = this.resource ? this.handlerName : `${this.method} ${this.path}`
-    checkDescription(this.description, place, this.method)
+    const subject = this.resource ? this.handlerName : `${this.method} ${this.path}`
+    checkDescription(this.description, subject, this.method)
     this.beforeBody = options.middleware.filter((fn) => fn.beforeBody)
     const afterBody = options.middleware.filter((fn) => !fn.beforeBody)
     this.middleware = [...this.beforeBody, ...afterBody]

@@ -2,7 +2,7 @@ import { hasStatus } from '../common/has-status.js'
 import { isPlainObject } from '../common/plain-object.js'
 import type { Context, Handler, Middleware } from '../context.js'
 
-/** Converts a handler to the last middleware of its route. Throws a returned Error, and an Error without a response. */
+/** Converts a handler to a middleware, the last one of its route. It throws an Error that the handler returns. */
 export function toMiddleware(handler: Handler, handlerName: string): Middleware {
   return async function handle(ctx) {
     const result = await handler(ctx)
@@ -11,12 +11,13 @@ export function toMiddleware(handler: Handler, handlerName: string): Middleware 
       throw new Error(
         `${handlerName} ended without a response. Call ctx.respond or ctx.seeOther, or set ctx.body.`,
       )
+    // Throws recorded errors, which an HTML page would show, if the handler has responded with data instead.
     ctx.rejectData()
     if (Array.isArray(ctx.body) || isPlainObject(ctx.body)) writeJson(ctx, ctx.body)
   }
 }
 
-/** Serializes an object now, because Koa does so after the commit, when an error could not undo the request. */
+/** Serializes an object now. Koa would do so after the commit, when an error can no longer roll back the transaction. */
 function writeJson(ctx: Context, body: object): void {
   const json = JSON.stringify(body)
   if (!ctx.response.get('Content-Type')) ctx.type = 'json'
@@ -24,6 +25,6 @@ function writeJson(ctx: Context, body: object): void {
 }
 
 function hasResponse(ctx: Context): boolean {
-  // `ctx.respond = false` leaves the response to the handler.
+  // After `ctx.respond = false`, the context has its own property, and the handler writes to `ctx.res`.
   return hasStatus(ctx) || ctx.body != null || ctx.res.headersSent || Object.hasOwn(ctx, 'respond')
 }

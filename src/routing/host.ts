@@ -18,7 +18,7 @@ export class HostPattern {
     return this.labels.filter((label) => label.startsWith('{')).map((label) => label.slice(1, -1))
   }
 
-  /** Returns the parameters of a host (without its port), or undefined if it does not match. */
+  /** Returns the parameters in a host, whose port is ignored; undefined if the host does not match. */
   match(host: string): Record<string, string> | undefined {
     const values = host.toLowerCase().replace(/:\d+$/, '').split('.')
     if (values.length !== this.labels.length) return undefined
@@ -31,7 +31,7 @@ export class HostPattern {
     return params
   }
 
-  /** An example of a host that the pattern matches. */
+  /** A host that the pattern matches, for examples. */
   get sample(): string {
     return this.labels.map((label) => (label.startsWith('{') ? 'sample' : label)).join('.')
   }

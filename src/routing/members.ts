@@ -24,7 +24,7 @@ export interface RoutingMembers {
   readonly router: Router
 
   /**
-   * The layer of the router for the route of the request, as a list.
+   * A list of the router's layer for the route of the request; empty if no route was found.
    *
    * @internal
    */
@@ -45,22 +45,23 @@ export interface RoutingMembers {
   pathFor<Name extends PathName>(name: Name, ...args: PathArguments<Name>): string
 
   /**
-   * Returns the URL of a named route, for example for a mail: `ctx.urlFor('postPath', post)`. It begins with `BASE_URL`; in
-   * development and specs, with the origin of the request if `BASE_URL` is not set.
+   * Returns the URL of a named route, for example for a mail: `ctx.urlFor('postPath', post)`. It begins with `BASE_URL`, or
+   * with the origin of the request if `BASE_URL` is not set, except in production.
    *
-   * @throws UnknownRoute, MissingParameter, and in production MissingBaseUrl when `BASE_URL` is not set
+   * @throws UnknownRoute, MissingParameter, MissingBaseUrl in production when `BASE_URL` is not set, BadBaseUrl
    */
   urlFor<Name extends PathName>(name: Name, ...args: PathArguments<Name>): string
 
   /**
-   * Returns the path of a record of the request's resource, below the same parents; undefined for any other value.
+   * Returns the path of a record of the request's resource, below the same parents; undefined for other values, and for a
+   * record without an id.
    *
    * @internal
    */
   recordPath(value: unknown): string | undefined
 
   /**
-   * Returns the path and query of the request for another page of its list.
+   * Returns the path and query of the request, changed for another page of its list.
    *
    * @param position the parameters that select the page, such as `page` or `after`; undefined removes a parameter
    * @internal
@@ -108,7 +109,7 @@ export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Con
   }
 }
 
-/** Returns the pattern of a resource's path to a record, such as `/posts/{post_id}`. */
+/** Parses the path of a resource's item: `/posts/{post_id}`. */
 const patternOf = memoize((path) => new PathPattern(path))
 
 /**

@@ -2,7 +2,7 @@ import { DeclarationError } from '../errors.js'
 import type { RouteDeclaration } from './declared-route.js'
 import { PathPattern } from './path.js'
 
-/** A route of a resource, before it is mounted. */
+/** A route of a resource, before it is mounted. `handler` is the name of its method. */
 export interface HandlerRoute extends Pick<
   RouteDeclaration,
   'method' | 'path' | 'aliases' | 'name' | 'hasDefaultName' | 'includesPatch' | 'readsBody' | 'description'
@@ -20,7 +20,7 @@ export interface ResourcePaths {
 }
 
 /**
- * Returns the routes of a resource in the order in which they are mounted, so that none of the seven handlers takes the
+ * Returns the routes of a resource in the order in which they are mounted, so that none of the seven handlers receives the
  * requests of a `@Route`: `/posts/drafts` precedes `/posts/{post_id}`. `update` handles PATCH, too, unless a `@Route` does.
  *
  * @throws DeclarationError when two handlers have the same method and path
@@ -33,7 +33,7 @@ export function sortForMounting(routes: readonly HandlerRoute[], paths: Resource
     .toSorted((left, right) => rankOf(left, paths) - rankOf(right, paths))
 }
 
-/** The ranks of the seven handlers. A `@Route` has a rank between them. */
+/** The ranks of the seven handlers. A `@Route` has a rank between or after them. */
 const ranks = new Map(Object.entries({ list: 0, create: 0, new: 2, show: 2, update: 4, destroy: 4, edit: 4 }))
 
 /** Returns the rank of a route. A lower rank is mounted first; routes of one rank stay in the order of declaration. */
@@ -41,7 +41,9 @@ function rankOf(route: HandlerRoute, { collection, item }: ResourcePaths): numbe
   const rank = ranks.get(route.handler)
   if (rank !== undefined) return rank
   const continuesWithText = /^\/[^{]/.test(route.path.slice(collection.length))
+  // `new` and `show` could receive its requests.
   if (continuesWithText) return 1
+  // A PATCH of the item precedes `update`, which has the same path.
   return isPatchOf(item, route) ? 3 : 5
 }
 

@@ -1,11 +1,11 @@
 import type { Middleware } from '../context.js'
 import type { DeclaredPolicy } from '../policies/policy.js'
 
-/** The common properties of everything that is declared in a scope. In the application's own scope, they are empty. */
+/** The properties that all declarations in a scope have in common. In the application's own scope, they are empty. */
 export class Mount {
   /** The prefix of the paths in the scope: `/posts/{post_id}` in the scope of an item. */
   readonly path: string = ''
-  /** The application, groups and hosts around the declarations, the outermost first. */
+  /** One object for the application and for each group and host around the declarations, the outermost first. */
   readonly scopes: readonly object[] = [{}]
   /** The virtual host: `{tenant}.example.com`. */
   readonly host: string | undefined
@@ -18,6 +18,7 @@ export class Mount {
   /** The middleware that has been registered so far, in order. */
   readonly middleware: readonly Middleware[] = []
 
+  /** Returns a copy with other properties. */
   with(changes: Partial<Omit<Mount, 'with' | 'pathOf' | 'contains'>>): Mount {
     return Object.assign(new Mount(), this, changes)
   }

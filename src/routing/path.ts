@@ -14,6 +14,7 @@ export class PathPattern {
   /** @internal */
   readonly segments: readonly Token[][]
   readonly params: readonly string[]
+  /** The result of `findSurroundings`, computed on first use. */
   private surroundings: readonly [before?: string, after?: string] | undefined
 
   /** @throws DeclarationError when the path does not begin with a slash, or a parameter is malformed or repeated */
@@ -35,11 +36,12 @@ export class PathPattern {
   }
 
   /**
-   * Returns the path with its parameters filled in. The arguments are either an object of parameters, whose other keys
-   * become the query, or values and records in the order of the parameters. A record's columns fill parameters, too: a
-   * comment with `post_id` is sufficient for `/posts/{post_id}/comments/{comment_id}`.
+   * Returns the path with its parameters filled in. The arguments are an object of parameters, whose other keys become the
+   * query, or values and records in the order of the parameters. A record's attributes fill parameters, too: a comment with
+   * `post_id` is sufficient for `/posts/{post_id}/comments/{comment_id}`. Superfluous arguments are ignored.
    *
-   * @throws MissingParameter when a parameter has no value
+   * @param helper the name of the path helper, for messages: `postPath`
+   * @throws MissingParameter when a parameter has no value, or an empty one
    */
   fill(args: readonly PathArgument[], helper = 'The path'): string {
     const url = this.fillFast(args)
@@ -52,7 +54,7 @@ export class PathPattern {
     return `/${parts.join('/').replace(/^\/+/, '')}${toSearch(query)}`
   }
 
-  /** A fast path for one record or no arguments, because pages have many such links; undefined in other cases. */
+  /** Fills at most one parameter, by a string or the id of a record, because pages have many such links; else undefined. */
   private fillFast(args: readonly PathArgument[]): string | undefined {
     const [before, after] = (this.surroundings ??= this.findSurroundings())
     if (before === undefined || args.length !== this.params.length) return undefined
@@ -62,14 +64,15 @@ export class PathPattern {
     return typeof value === 'string' && value !== '' ? before + encodeSegment(value) + after : undefined
   }
 
-  /** Returns the text before and after the only parameter; one text if there is no parameter, and none if there are several. */
+  /** Returns the parts before and after the only parameter. Without a parameter, there is one part; with several, none. */
   private findSurroundings(): readonly [before?: string, after?: string] {
     if (this.params.length > 1 || this.segments.flat().some(({ kind }) => kind === 'rest')) return []
-    const template = `/${this.segments.map((tokens) => tokens.map(toText).join('')).join('/')}`
+    const template = `/${this.segments.map((tokens) => tokens.map(toTemplate).join('')).join('/')}`
     const [before, after] = template.split('\0')
     return after === undefined ? [before] : [before, after]
   }
 
+  /** Assigns arguments to the parameters, and the other keys of objects to the query. */
   private assign(args: readonly PathArgument[]) {
     const values = new Map<string, string>()
     const query: Record<string, unknown> = {}
@@ -80,12 +83,13 @@ export class PathPattern {
         else query[key] = value
     }
     const unfilled = this.params.filter((name) => !values.has(name))
-    // If there are fewer records than parameters, the records fill the last parameters. Their columns contain the parents' ids.
-    const targets = unfilled.slice(-Math.max(positional.length, 1))
+    // If there are fewer arguments than parameters, they fill the last ones. The attributes of records then fill the others.
+    const targets = unfilled.slice(-positional.length)
     for (const [index, value] of positional.entries()) {
       const name = targets[index]
       if (name) setValue(values, name, value)
     }
+    // The last record is read first, because its foreign keys are those of its own parents.
     for (const record of positional.toReversed()) {
       if (typeof record !== 'object' || record === null) continue
       for (const name of this.params) if (!values.has(name)) setValue(values, name, Reflect.get(record, name))
@@ -147,16 +151,18 @@ function tokenize(segment: string): Token[] {
   })
 }
 
-/** Converts text to its form in a URL, and a parameter to a character that no URL contains. */
-function toText(token: Token): string {
+/** Encodes text, and replaces a parameter by a character that no encoded text contains. */
+function toTemplate(token: Token): string {
   return token.kind === 'text' ? encodeSegment(token.text) : '\0'
 }
 
+/** Converts a token to the syntax of path-to-regexp, and escapes the characters that have a meaning there. */
 function toRouterToken(token: Token): string {
   if (token.kind !== 'text') return `${token.kind === 'param' ? ':' : '*'}${token.name}`
   return encodeSegment(token.text).replaceAll(/[()[\]{}:*?+!\\]/g, String.raw`\$&`)
 }
 
+/** Sets a parameter to a scalar, or to the id of a record. Ignores undefined and null. */
 function setValue(values: Map<string, string>, name: string, value: unknown): void {
   const scalar = typeof value === 'object' && value !== null ? Reflect.get(value, 'id') : value
   if (scalar !== undefined && scalar !== null) values.set(name, String(scalar))
@@ -167,7 +173,7 @@ function isRecord(arg: PathArgument): arg is { id?: unknown } {
   return typeof arg === 'object' && arg !== null && !isPlainObject(arg)
 }
 
-/** Writes a query: `?page=2`. Returns an empty text if there are no values. */
+/** Writes a query: `?page=2`. Returns an empty string if there are no values. */
 function toSearch(query: Record<string, unknown>): string {
   const entries = Object.entries(query)
   if (entries.length === 0) return ''

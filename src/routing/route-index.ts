@@ -1,19 +1,19 @@
 import type { PathPattern } from './path.js'
 
 interface Node<Entry> {
-  /** The children by the text of their segment. */
+  /** The children for segments without a parameter, by the encoded segment. */
   children: Map<string, Node<Entry>>
-  /** The child for segments that contain a parameter. */
+  /** The child for all segments that contain a parameter. */
   parameter: Node<Entry> | undefined
   /** The entries whose path ends here. */
   entries: Entry[]
-  /** The entries with a wildcard that begins here. */
+  /** The entries whose next segment is a wildcard. */
   rest: Entry[]
 }
 
 /**
  * A tree of path segments that finds the candidate routes of a request. The cost depends on the length of the path and not
- * on the number of routes. @koa/router decides whether a candidate matches.
+ * on the number of routes. The regular expression of @koa/router then decides whether a candidate matches.
  */
 export class RouteIndex<Entry> {
   private readonly root: Node<Entry> = createNode()
@@ -32,9 +32,10 @@ export class RouteIndex<Entry> {
     node.entries.push(entry)
   }
 
-  /** Finds the entries whose path may match, in any order. */
+  /** Finds the entries whose path may match a canonical path, in any order. */
   findCandidates(path: string): Entry[] {
     const matches: Entry[] = []
+    // The root has no segments: position 2 is beyond its path.
     collect(this.root, path, path === '/' ? 2 : 1, matches)
     return matches
   }
@@ -51,6 +52,7 @@ function collect<Entry>(node: Node<Entry>, path: string, start: number, matches:
   if (node.rest.length > 0) matches.push(...node.rest)
   const child = node.children.size > 0 ? node.children.get(path.slice(start, end)) : undefined
   if (child) collect(child, path, end + 1, matches)
+  // A parameter is never empty.
   if (node.parameter && end > start) collect(node.parameter, path, end + 1, matches)
 }
 

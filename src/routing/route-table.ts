@@ -10,7 +10,7 @@ import { RouteIndex } from './route-index.js'
 import { DeclaredRoute, type RouteDeclaration } from './declared-route.js'
 import type { StaticFolder } from './static-folder.js'
 
-/** A layer of the router: a path of a route, and the function that runs it. Tools that trace requests wrap the function. */
+/** A layer of the router: one path of a route, and the function that runs the route. Tracing tools wrap the function. */
 export interface RouteLayer extends Pick<Layer, 'path' | 'regexp' | 'paramNames'> {
   stack: Array<(ctx: Context) => Promise<unknown>>
 }
@@ -25,7 +25,7 @@ export interface Match {
 
 /** The routes of one path, which have the same parameters. */
 interface PathEntry {
-  /** The layer of the first route. If it matches, the others match, too. */
+  /** The layer of the first route. If it matches a path, so do the layers of the others. */
   layer: RouteLayer
   targets: Pick<Match, 'route' | 'layer'>[]
 }
@@ -39,18 +39,19 @@ export class RouteTable {
   hasHosts = false
   /** A path helper for each route name, as templates call it: `postPath(post)`. */
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
-  /** The first page of each resource, for links. The key is the path of the item that the resource is nested in, or ''. */
+  /** The first page of each resource, for links, by `parentPath` of the resource. */
   private readonly firstPages = new Map<string, DeclaredRoute[]>()
   /** The router with a layer for each path of each route, in the order of declaration. Tools for Koa read it. */
   readonly router = new Router({ sensitive: true })
   private readonly index = new RouteIndex<PathEntry>()
+  /** The entries of the index by their path in the router's syntax. */
   private readonly entries = new Map<string, PathEntry>()
   private readonly routesByName = new Map<string, DeclaredRoute>()
 
   /**
    * Adds a route after the existing ones.
    *
-   * @throws DeclarationError when its name already belongs to another path
+   * @throws DeclarationError when the route is malformed, or when its name already belongs to another path
    */
   add(options: RouteDeclaration): DeclaredRoute {
     const route = new DeclaredRoute(options, this.routes.length)
@@ -98,7 +99,7 @@ export class RouteTable {
     return entries.length > 1 ? matches.toSorted((a, b) => a.route.order - b.route.order) : matches
   }
 
-  /** Returns the first page of each resource that is nested in an item, or by default of each resource that isn't nested. */
+  /** Returns the first page of each resource that is nested in an item. Without an item, of those that aren't nested. */
   firstPagesOf(itemPath = ''): readonly DeclaredRoute[] {
     return this.firstPages.get(itemPath) ?? []
   }
@@ -117,7 +118,7 @@ export class RouteTable {
   private register(pattern: PathPattern, route: DeclaredRoute): void {
     const path = pattern.toRouterPath()
     const run = (ctx: unknown): Promise<unknown> => route.run(ctx as Context)
-    // The function runs with our context. `register` only returns the router itself for a list of paths.
+    // The router calls the function with our context. `register` returns a layer for one path, and the router for a list.
     const layer = this.router.register(path, [...route.methods], run) as unknown as RouteLayer
     const existing = this.entries.get(path)
     if (existing) {
@@ -161,7 +162,7 @@ function isFirstPage({ resource, declared }: DeclaredRoute): boolean {
   return resource.action === 'show' && declared !== BaseResource.prototype.show
 }
 
-/** Whether two routes come from the same `@Route`, which a base class may contain. */
+/** Whether two routes have a `@Route` method of the same name. This is usually one method, mounted twice or inherited. */
 function isMountedTwice({ resource }: DeclaredRoute, other: DeclaredRoute): boolean {
   if (!resource || resource.action !== other.resource?.action) return false
   return !actions.some(({ handler }) => handler === resource.action)

@@ -6,10 +6,11 @@ export class StaticFolder {
   readonly host: HostPattern | undefined
 
   /**
-   * @param prefix the path at which it is mounted: `/` or `/assets`
-   * @param folder an absolute path
-   * @param host the virtual host
+   * @param prefix the path at which the folder is mounted: `/` or `/assets`
+   * @param folder its absolute path in the file system
+   * @param host the virtual host: `{tenant}.example.com`
    * @param middleware runs before a file is sent
+   * @throws DeclarationError when `host` is malformed
    */
   constructor(
     readonly prefix: string,
@@ -20,13 +21,13 @@ export class StaticFolder {
     this.host = host === undefined ? undefined : new HostPattern(host)
   }
 
-  /** Whether a request leads to the folder. */
+  /** Whether a request's path is below the prefix, and its host is that of the folder. */
   contains(path: string, request: { readonly hostname: string }): boolean {
     const isBelow = this.prefix === '/' || path === this.prefix || path.startsWith(`${this.prefix}/`)
     return isBelow && (!this.host || this.host.match(request.hostname) !== undefined)
   }
 
-  /** Returns the part of a path below the prefix, at which the folder may have a file. */
+  /** Returns the part of a request's path after the prefix, which is the path of a file in the folder. */
   fileOf(path: string): string {
     return (this.prefix === '/' ? path : path.slice(this.prefix.length)) || '/'
   }
