@@ -42,7 +42,7 @@ import { TransferredConnections } from '../server/workers/transferred-connection
 import { reportToPrimary } from '../server/workers/messages.js'
 import { workerNumber } from '../server/workers/worker.js'
 
-/** The primary process, if this one is a worker. */
+/** The connection of a worker to its primary process. */
 const primary: Primary = {
   source: (server) => new TransferredConnections(server),
   reportShutdownTimeout: (milliseconds) => reportToPrimary({ kit: 'shutdownTimeout', milliseconds }),
@@ -75,6 +75,7 @@ export class App extends Scope {
     const worker = workerNumber()
     this.logger = withRedactedErrors(options.logger ?? createLogger(this.env), worker ? { worker } : {})
     const { logger } = this
+    // The lifecycle also calls methods that are private for all others.
     const served = {
       logger,
       callback: () => this.callback(),
@@ -103,7 +104,7 @@ export class App extends Scope {
     return this.declarations.injector
   }
 
-  /** The format of responses to clients that accept any: html, or json in an API application. */
+  /** The format of responses to clients that accept all formats: html, or json in an API application. */
   get defaultFormat(): 'html' | 'json' {
     return this.settings.api ? 'json' : 'html'
   }
@@ -112,6 +113,7 @@ export class App extends Scope {
    * Finds the route of a request and the parameters in its path. Returns undefined if no route matches. Static files are
    * not considered.
    *
+   * @param host selects the routes of a virtual host: `acme.example.com`
    * @throws BadRequest when the percent-encoding of the path is malformed
    */
   match(method: string, path: string, host = ''): Match | undefined {
@@ -131,20 +133,20 @@ export class App extends Scope {
   /**
    * Returns the function that handles requests, for your own server. Call `start` and `close` yourself.
    *
-   * @throws DeclarationError in production if sessions or signed tokens have no secret, in development if a host is malformed, and in an
-   * API application if a middleware needs sessions
+   * @throws DeclarationError in production if sessions or signed tokens have no secret, in development if a host is malformed,
+   *   in an API application if a middleware needs sessions, and if a middleware adds a member that the context already has
    */
   callback(): RequestListener {
     return (this.listener ??= this.compose())
   }
 
   /**
-   * Starts the middleware, for example `transaction()`, which opens the database, and listens. SIGTERM and SIGINT close the application and end the
-   * process; a second signal ends it at once.
+   * Starts the middleware, for example `transaction()`, which opens the database, and listens. SIGTERM and SIGINT close the
+   * application and end the process; a second signal ends it at once.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws PortInUse when another process listens on the port, AddressUnavailable when the system rejects the address, and
-   * errors of the middleware, for example when the database cannot be opened
+   * @throws PortInUse when another process listens on the port, AddressUnavailable when the system rejects the address,
+   *   DeclarationError when the application is already listening, and the errors of `callback` and `start`
    */
   async listen(port = this.configuredPort, host = this.configuredHost): Promise<string> {
     return this.lifecycle.listen(port, host)
@@ -157,19 +159,19 @@ export class App extends Scope {
    * @internal
    */
   run(): Promise<void> {
-    // Jobs have the members of contexts, too.
+    // It adds the members to Koa's context, which jobs use, too.
     this.callback()
     return this.lifecycle.run()
   }
 
   /**
-   * Returns the middleware that a function has made: `app.uses(jobQueue)`.
+   * Returns the application's middleware that a function has created: `app.uses(jobQueue)`.
    *
    * @internal
    */
   uses<Made extends Middleware>(factory: (...args: never[]) => Made): Made | undefined {
-    // Each factory makes middleware of one type.
-    return [...this.declarations.middleware].find((one) => one.factory === factory) as Made | undefined
+    // The cast is correct, because the function returns this type.
+    return [...this.declarations.middleware].find((it) => it.factory === factory) as Made | undefined
   }
 
   /** The configured address: `http://127.0.0.1:3000`. */
@@ -177,7 +179,12 @@ export class App extends Scope {
     return httpAddress(this.configuredHost, this.configuredPort)
   }
 
-  /** Starts the middleware without listening. Warns about unreachable routes and misspelled handlers. */
+  /**
+   * Starts the middleware without listening. Warns about unreachable routes and misspelled handlers.
+   *
+   * @throws DeclarationError when the options of a resource do not fit its model, and errors of the middleware, for example
+   *   when the database cannot be opened
+   */
   async start(): Promise<void> {
     const { table, items } = this.declarations
     // Only the first worker logs the warnings, which are the same for all workers.
@@ -185,11 +192,11 @@ export class App extends Scope {
     const warnings = [...findShadowedRoutes(table), ...findMisspelledHandlers(items.keys())]
     for (const warning of warnings) logger.warn(warning)
     checkOptions(table.routes)
-    // Not awaited: it may have many files to delete, and it never fails.
+    // Not awaited, because it may have many files to delete. It never rejects.
     void removeStaleUploads()
     const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)
-    for (const middleware of this.lifecycles) middleware.background?.(background)
-    for (const middleware of this.lifecycles) await middleware.start?.(logger, this.env)
+    for (const hooks of this.hooks) hooks.background?.(background)
+    for (const hooks of this.hooks) await hooks.start?.(logger, this.env)
     for (const middleware of this.declarations.middleware) {
       const routes = table.routes.filter((route) => route.middleware.includes(middleware))
       await middleware.checkRoutes?.(routes, logger, this.env)
@@ -205,23 +212,27 @@ export class App extends Scope {
   }
 
   private listening(): void {
-    if (this.env !== 'test') for (const middleware of this.lifecycles) middleware.listening?.(this.logger)
+    if (this.env !== 'test') for (const hooks of this.hooks) hooks.listening?.(this.logger)
   }
 
-  /** Lets the middleware finish its work. It never rejects, because the shutdown goes on. */
+  /** Lets the middleware finish its work until the deadline. It never rejects, because the shutdown continues in any case. */
   private async finish(deadline: Date): Promise<void> {
     const timeout = setTimeout(Math.max(0, deadline.getTime() - Date.now()), undefined, { ref: false })
-    const work = this.lifecycles.map(async (middleware) => middleware.finish?.(deadline))
-    for (const one of work) one.catch((error: unknown) => this.logger.error(error, 'work was not finished'))
+    const work = this.hooks.map(async (hooks) => hooks.finish?.(deadline))
+    for (const part of work) part.catch((error: unknown) => this.logger.error(error, 'work was not finished'))
     await Promise.race([Promise.allSettled(work), timeout])
   }
 
-  /** Stops all middleware, in the reverse of the declared order, even if some of it fails. */
+  /**
+   * Stops all middleware in reverse order, even if some of it fails.
+   *
+   * @throws the error of a middleware, or an AggregateError of several
+   */
   private async stop(): Promise<void> {
     const errors: unknown[] = []
-    for (const middleware of this.lifecycles.toReversed()) {
+    for (const hooks of this.hooks.toReversed()) {
       try {
-        await middleware.stop?.()
+        await hooks.stop?.()
       } catch (error) {
         errors.push(error)
       }
@@ -234,7 +245,7 @@ export class App extends Scope {
   private compose(): RequestListener {
     const { api = false, templates = 'templates', helpers = {} } = this.settings
     const timeZone = knownTimeZone(this.settings.timeZone) ?? 'UTC'
-    if (api) this.checkMiddlewareOfApi()
+    if (api) this.prepareApi()
     const { table, policies } = this.declarations
     const pages = new Pages(table, new Assets(table, this.isProduction), helpers, {
       folders: [resolve(templates)],
@@ -252,7 +263,7 @@ export class App extends Scope {
     })
     for (const { name, contextMembers } of this.declarations.middleware)
       if (contextMembers) addMembers(this.koa.context, contextMembers, name)
-    // `extendContext` has added the framework's members to Koa's context, whose type does not include them.
+    // The type of Koa's context does not include the members that `extendContext` has added.
     for (const step of this.steps(pages)) this.koa.use(step as unknown as Koa.Middleware)
     this.koa.on('error', (error: unknown, ctx?: Koa.Context) =>
       this.logger[isCausedByClient(error, ctx?.res) ? 'debug' : 'error'](
@@ -267,7 +278,7 @@ export class App extends Scope {
     }
   }
 
-  /** The middleware of every request, from the outermost one to the route. */
+  /** The steps of every request, from the outermost one to the route. */
   private steps(pages: Pages): Middleware[] {
     const { cors, env, logger, settings } = this
     const { table } = this.declarations
@@ -284,19 +295,21 @@ export class App extends Scope {
         routes: table.routes,
         render: (ctx, view, locals) => pages.render(ctx, view, locals),
       }),
+      // `KIT_DEV` is the address on which `kit dev` listens for this process.
       developmentHosts: isDevelopment
         ? developmentHosts(hosts, process.env['KIT_DEV'] ?? this.configuredHost)
         : undefined,
-      beginning: this.lifecycles.filter((middleware) => middleware.begin),
+      beginning: this.hooks.filter(({ begin }) => begin),
       session: api ? undefined : this.sessions(),
       readBody: bodyReader(settings),
       overridesMethod: !api,
-      // An API application has no forms, and no tokens that distinguish its forms from those of other sites.
+      // An API application has no tokens of `csrf()`, which would distinguish its forms from those of other sites.
       guard: api ? (ctx) => rejectCrossSiteForm(ctx, cors?.origins) : undefined,
     })
   }
 
-  private checkMiddlewareOfApi(): void {
+  /** Rejects middleware that needs sessions. Sets Koa's keys for middleware that signs, as `sessions` does otherwise. */
+  private prepareApi(): void {
     for (const { name, needsSession, needsSecret } of this.declarations.middleware) {
       if (needsSecret) this.koa.keys = sessionSecrets(this.settings.secret, this.env, needsSecret)
       if (!needsSession) continue
@@ -316,12 +329,14 @@ export class App extends Scope {
     return sessions(this.koa, { name, secret, env: this.env, store, maxAge })
   }
 
+  /** @throws an error while the application is closing, or when a middleware cannot work */
   private async check(): Promise<void> {
     if (this.lifecycle.isClosing) throw new Error('The application is closing.')
-    for (const lifecycle of this.lifecycles) await lifecycle.check?.()
+    for (const hooks of this.hooks) await hooks.check?.()
   }
 
-  private get lifecycles(): Hooks[] {
+  /** Everything with hooks: the middleware, and the session store. */
+  private get hooks(): Hooks[] {
     const { sessionStore } = this.settings
     return [...this.declarations.middleware, ...(sessionStore ? [sessionStore] : [])]
   }
@@ -352,7 +367,7 @@ function originForm(target = '/'): string {
  */
 function isCausedByClient(error: unknown, response?: ServerResponse): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
-  // The stream or the response was closed early. If it was the stream, Node has destroyed the response with this error.
+  // Either the stream of the body ended early, and Node destroyed the response with this error, or the client disconnected.
   if (code === 'ERR_STREAM_PREMATURE_CLOSE') return response?.errored === null
   return typeof code === 'string' && /^(HPE_|ERR_HTTP_REQUEST_TIMEOUT|ECONNRESET|EPIPE)/.test(code)
 }

@@ -11,7 +11,7 @@ import { currentPort } from '../server/port.js'
 import type { Declarations } from '../routing/scope.js'
 import { RequestQueries } from './request-queries.js'
 
-/** Runs work without a request, such as jobs, with the members of the context that need none. */
+/** Runs work without a request, such as jobs, with those members of the context that need no request. */
 export class BackgroundWork implements Background {
   private readonly factoryOf = memoizeByObject((target: JobConstructor) =>
     this.declarations.injector.factory(target),
@@ -29,7 +29,7 @@ export class BackgroundWork implements Background {
     job: JobContext,
     work: (instance: T) => unknown,
   ): unknown {
-    // `begin` has made the job from a context.
+    // The cast is correct, because `begin` has derived the job from a context.
     return this.factoryOf(target)(job as Context & JobContext, work as (instance: object) => unknown)
   }
 
@@ -41,12 +41,13 @@ export class BackgroundWork implements Background {
     const { env, context } = this
     const ctx: Context = Object.create(
       context,
-      Object.getOwnPropertyDescriptors({ ...absent(), env, ...job }),
+      Object.getOwnPropertyDescriptors({ ...requestSubstitutes(), env, ...job }),
     )
     setRequestLogger(ctx, this.logger)
     logFields(ctx, fields)
     const transaction = new LazyTransaction(database, 'master', {
       onLost: (error) => ctx.log.error(error, 'database work that the job did not await has failed'),
+      // Transactions count the attempts before this one.
       attempt: job.attempt - 1,
     })
     beginTransaction(ctx, transaction)
@@ -54,7 +55,7 @@ export class BackgroundWork implements Background {
   }
 
   async around(job: JobContext, fields: object, run: () => Promise<void>): Promise<void> {
-    const hooks = [...this.declarations.middleware].flatMap((one) => one.aroundJob?.bind(one) ?? [])
+    const hooks = [...this.declarations.middleware].flatMap((it) => it.aroundJob?.bind(it) ?? [])
     const watched = (): Promise<void> => {
       const transaction = transactionOf(job)
       return this.env === 'production' || !transaction ? run() : watchWaits(transaction, run)
@@ -71,8 +72,8 @@ export class BackgroundWork implements Background {
   }
 }
 
-/** Members that a request has and a job lacks, as far as those of the context use them. */
-function absent(): object {
+/** Substitutes for the members of a request that a job lacks, but that the members of its context use. */
+function requestSubstitutes(): object {
   return {
     state: {},
     params: {},
@@ -80,6 +81,7 @@ function absent(): object {
     method: 'JOB',
     url: '/',
     protocol: 'http',
+    // For `ctx.urlFor` in development, when `BASE_URL` is not set. `kit dev` listens on its own port.
     host: `localhost:${process.env['KIT_DEV_PORT'] || currentPort()}`,
     pathKeys: undefined,
     set: () => undefined,

@@ -24,10 +24,10 @@ export interface ContextServices {
   policies: ReadonlyMap<Function, PolicyClass>
 }
 
-/** Adds the framework's members to the context that an application passes to its handlers. */
+/** Adds the members of each folder of the framework to the context that an application passes to its handlers. */
 export function extendContext(context: Koa['context'], services: ContextServices): void {
   const { table, pages, env, defaultFormat, policies, timeZone } = services
-  const folders = [
+  const membersByFolder = [
     { env },
     routingMembers(table),
     httpMembers(defaultFormat),
@@ -38,12 +38,14 @@ export function extendContext(context: Koa['context'], services: ContextServices
     loggingMembers,
     pageMembers(pages),
   ]
-  for (const members of folders) Object.defineProperties(context, Object.getOwnPropertyDescriptors(members))
+  for (const members of membersByFolder)
+    Object.defineProperties(context, Object.getOwnPropertyDescriptors(members))
 }
 
 /**
  * Adds the members that a middleware declares to the context.
  *
+ * @param middleware the name of the middleware, for messages
  * @throws DeclarationError when the context has a member of this name
  */
 export function addMembers(

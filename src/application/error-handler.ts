@@ -6,12 +6,12 @@ import { HttpError } from '../errors.js'
 import { respondWithError, type ErrorPages } from '../http/errors/error-response.js'
 import { statusOf } from '../http/errors/problem.js'
 
-/** Turns every error into a response, and also a status of 400 and above without a body. */
+/** Responds to every error, and adds a body to a response that has a status of 400 or above but none. */
 export function errorHandler(pages: ErrorPages): Middleware {
   return async function errorHandler(ctx, next) {
     try {
       await next()
-      if (ctx.body instanceof Readable) await opened(ctx, ctx.body)
+      if (ctx.body instanceof Readable) await waitForData(ctx, ctx.body)
       if (ctx.status >= 400 && ctx.body == null && !ctx.res.headersSent)
         throw new HttpError(ctx.status, ctx.message)
     } catch (error) {
@@ -21,22 +21,23 @@ export function errorHandler(pages: ErrorPages): Middleware {
       if (ctx.res.headersSent) return void ctx.res.destroy()
       respondWithError(ctx, explained, pages)
     }
-    // The rest of a rejected body is read and discarded, or the client would never see the response.
+    // A client that still sends its body reads the response only afterwards, so the rest of the body is read and discarded.
     if (!ctx.req.complete) ctx.req.unpipe().resume()
   }
 }
 
 /**
- * Waits until a stream has data, so that a stream that fails before becomes an ordinary error response. Node does not
- * send headers before the first part of a body either. If they have been sent, it is too late for an error response.
+ * Waits until a stream has data or has ended, so that a failure before that becomes an ordinary error response. This delays
+ * nothing: Node sends no headers before the first part of a body. After they have been sent, an error response is not possible.
  *
  * @throws the error of the stream
  */
-async function opened({ method, res }: Context, body: Readable): Promise<void> {
+async function waitForData({ method, res }: Context, body: Readable): Promise<void> {
   if (method === 'HEAD' || res.headersSent) return
   if (body.errored) throw body.errored
   if (body.destroyed || body.readableLength > 0) return
   const waiting = new AbortController()
-  const signs = ['readable', 'end', 'close'].map((sign) => once(body, sign, { signal: waiting.signal }))
-  await Promise.race(signs).finally(() => waiting.abort())
+  // `once` also rejects with the `error` event of the stream.
+  const events = ['readable', 'end', 'close'].map((name) => once(body, name, { signal: waiting.signal }))
+  await Promise.race(events).finally(() => waiting.abort())
 }

@@ -2,9 +2,9 @@ import type { Logger } from 'pino'
 import type { Context, Middleware } from '../context.js'
 
 /**
- * Responds to `GET /up`: 200 if the check passes, else 503.
+ * Responds to `GET /up` with 200, or with 503 if `check` rejects.
  *
- * @param check rejects if the application cannot handle requests
+ * @param check rejects if the application cannot handle requests; the logger receives its error
  */
 export function health(check: () => Promise<void>, logger: Logger): Middleware {
   async function respond(ctx: Context): Promise<void> {

@@ -22,9 +22,10 @@ export function createKoa(): Koa {
   return koa
 }
 
+/** The property with the body that has been read. */
 const read = Symbol('resource-kit:body')
 
-/** Lets `ctx.request.body` throw an error before the body is read, instead of being undefined. */
+/** Lets `ctx.request.body` throw in middleware with `beforeBody`, instead of being undefined. */
 function guardBody(request: Koa['request']): void {
   const members: { body?: unknown } & ThisType<Koa.Request & { [read]?: unknown }> = {
     get body() {
@@ -38,26 +39,28 @@ function guardBody(request: Koa['request']): void {
   Object.defineProperties(request, Object.getOwnPropertyDescriptors(members))
 }
 
-/** Calls a function with each value that a property of Koa's response is set to. */
-function extendSetter(response: Koa['response'], name: string, check: (value: unknown) => void): void {
+/** Calls a function before a property of Koa's response is set to a value. If the function throws, the property is not set. */
+function extendSetter(response: Koa['response'], name: string, before: (value: unknown) => void): void {
   const property = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(response), name)
   Object.defineProperty(response, name, {
     ...property,
     set(this: unknown, value: unknown) {
-      check(value)
+      before(value)
       property?.set?.call(this, value)
     },
   })
 }
 
-/** Lets a stream that becomes a body fail while its handler is running: without a listener, that would end the process. */
+/** Adds a listener to a stream that becomes a body: without one, a failure while its handler is running would end the process. */
 function tolerateErrors(body: unknown): void {
   if (body instanceof Readable) body.on('error', () => {})
 }
 
 /**
- * Lets `ctx.message` reject what a status line cannot contain, where it is set. Node rejects it when the response is sent, too
+ * Rejects a status message with characters that a status line cannot contain. Node would do so when the response is sent, too
  * late for an error response of the application.
+ *
+ * @throws BadStatusMessage
  */
 function checkStatusMessage(message: unknown): void {
   const text = String(message)
@@ -65,11 +68,12 @@ function checkStatusMessage(message: unknown): void {
 }
 
 /**
- * Lets a Koa application send text and buffers itself. Koa watches each response for errors of its connection, which a
- * response without a stream does not need. Any other response is sent by Koa.
+ * Replaces Koa's `handleRequest` for bodies that are strings or buffers: Koa watches each response for errors of its connection,
+ * which only a stream needs. All other responses are sent by Koa.
  */
 function sendText(koa: Koa): void {
   const handle: Handle = (ctx, run) => {
+    // As in Koa, 404 is the status of a response without a body.
     ctx.res.statusCode = 404
     return run(ctx)
       .then(() => (hasText(ctx) ? ctx.res.end(ctx.body) : sendByKoa(koa, ctx)))
@@ -78,7 +82,7 @@ function sendText(koa: Koa): void {
   Object.defineProperty(koa, 'handleRequest', { value: handle })
 }
 
-/** Lets `ctx.set` store a header with a single value at once. Koa creates several lists for each header. */
+/** Lets `ctx.set` store a header with a single string directly. Koa's own method creates several lists for each header. */
 function setSingleHeaders(response: Koa['response']): void {
   const koa: object = Object.getPrototypeOf(response)
   const set = Reflect.get(koa, 'set') as (this: Koa.Response, name: unknown, value: unknown) => void
@@ -94,7 +98,7 @@ function hasText(ctx: Context): boolean {
   return ctx.method !== 'HEAD' && !isEmpty(ctx.status) && ctx.respond !== false && ctx.writable
 }
 
-/** Whether a status has no body. */
+/** Whether responses with this status have no body. */
 function isEmpty(status: number): boolean {
   return status === 204 || status === 205 || status === 304
 }
@@ -103,7 +107,7 @@ function sendByKoa(koa: Koa, ctx: Context): Promise<unknown> {
   const { res } = ctx
   const { statusCode } = res
   return handleRequest.call(koa, ctx, async () => {
-    // Koa begins with the status 404.
+    // The middleware has run. Koa has set the status to 404 again before it calls this function.
     res.statusCode = statusCode
   })
 }

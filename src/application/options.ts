@@ -12,7 +12,7 @@ import type { Helper } from '../views/pages.js'
 export interface AppOptions extends LifecycleOptions, BodyOptions {
   /**
    * The environment of the application (`GO_ENV`, else `NODE_ENV`, else `development`). Middleware, pages, sessions and the
-   * log use it. The database has its own: see `Database`.
+   * log use it. The database has its own `env`: see `Database`.
    */
   env?: string
   /** Whether this is an API application: it responds in JSON by default and has no sessions (false). */
@@ -20,8 +20,8 @@ export interface AppOptions extends LifecycleOptions, BodyOptions {
   /** The name of the session cookie (`_kit_session`). */
   sessionName?: string
   /**
-   * The secret that signs the session cookie (`SESSION_SECRET`, which can be several secrets separated by commas).
-   * Required in production, in an API application only with `authenticate()`. The first secret signs, and all of them verify.
+   * The secret that signs the session cookie (`SESSION_SECRET`). Of several secrets, in the variable separated by commas, the
+   * first one signs, and all of them verify. Required in production, but in an API application only with `authenticate()`.
    */
   secret?: string | readonly string[]
   /** The session store, for example `databaseSessions(database)`. By default, sessions are in the cookie itself. */
@@ -35,8 +35,8 @@ export interface AppOptions extends LifecycleOptions, BodyOptions {
   /**
    * The proxies whose headers `X-Forwarded-For`, `-Proto` and `-Host` determine the client's address, the scheme and the host.
    * By default these are all loopback, link-local and private addresses (`'private'`), so that clients with a public address
-   * cannot forge the headers. Otherwise the number of trusted proxies, whatever their addresses are (0 for none; `true` is 1),
-   * or a list of their networks: `['10.1.0.0/16', '192.0.2.7']`.
+   * cannot forge the headers. Other values are the number of proxies in front of the application (0 for none; `true` is 1), or
+   * a list of their networks: `['10.1.0.0/16', '192.0.2.7']`.
    */
   proxy?: TrustedProxies
   /**
@@ -53,15 +53,15 @@ export interface AppOptions extends LifecycleOptions, BodyOptions {
   /** The logger. A child of it redacts secrets in errors. */
   logger?: Logger
   /**
-   * Other sites whose pages may send requests that need permission, and read all responses, including errors (none). An API
-   * application also accepts forms from these sites.
+   * Other sites whose pages may send any request and read the responses, including errors (none). An API application also
+   * accepts forms from these sites.
    */
   cors?: CorsOptions
-  /** The options of `securityHeaders()`, which sets headers of every response; false for no headers (its defaults). */
+  /** The options of `securityHeaders()` (its defaults), which sets headers of every response; false for no such headers. */
   securityHeaders?: SecurityHeadersOptions | false
   /**
-   * The time zone of visitors without the `time_zone` cookie: `Europe/Berlin` (UTC). Pages show datetimes in it, and forms are
-   * read in it.
+   * The time zone of visitors without the `time_zone` cookie: `Europe/Berlin` (UTC). Pages show datetimes in this time zone, and
+   * the datetimes in forms are read in it.
    */
   timeZone?: string
   /** The folder of the templates, relative to the working directory (`templates`). */

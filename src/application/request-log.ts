@@ -6,14 +6,14 @@ import { isHealthCheck } from './health.js'
 import { RequestQueries } from './request-queries.js'
 import { setRequestLogger, writeLine } from '../logging/request-logger.js'
 
-/** The fields of a context that are set here. */
+/** The read-only properties of a context that are set here. */
 type Identified = { -readonly [Name in 'requestId' | 'originalMethod']: Context[Name] }
 
 /**
- * Gives each request an id, a logger with that id, and a line in the log after the response. The id of the request's
- * header is used if it has 1 to 128 letters, digits, `-`, `_` and `.`. The line of a health check has the level debug. The
- * query is omitted, because it may contain secrets, as may a parameter of the path. In development, the line has the number
- * and the time of the queries.
+ * Gives each request an id, a logger with that id, and a line in the log after the response. The id is that of the request's
+ * `X-Request-Id` header, if this has 1 to 128 letters, digits, `-`, `_` and `.`. The line of a health check has the level debug.
+ * The line lacks the query string, because it may contain secrets. In development, it has the number and the time of the
+ * database queries.
  */
 export function requestLog(logger: Logger, isDevelopment = false): Middleware {
   return function requestLog(ctx, next) {
@@ -33,8 +33,8 @@ export function requestLog(logger: Logger, isDevelopment = false): Middleware {
       const ms = Math.round((performance.now() - started) * 10) / 10
       const aborted = !ctx.res.writableFinished || undefined
       const fields = { request_id: requestId, method, path, status, ms, aborted }
-      const text = `${method} ${path} ${status}${queries?.summary(ms, fields) ?? ''}`
-      writeLine(ctx, isHealthCheck(ctx) ? 'debug' : 'info', fields, text)
+      const message = `${method} ${path} ${status}${queries?.summary(ms, fields) ?? ''}`
+      writeLine(ctx, isHealthCheck(ctx) ? 'debug' : 'info', fields, message)
       queries?.warn(`${method} ${path}`)
     })
     return queries ? queries.run(started, next) : next()

@@ -20,7 +20,7 @@ import { canonicalPath } from '../routing/path.js'
 import type { Match, RouteTable } from '../routing/route-table.js'
 import { StaticFolder } from '../routing/static-folder.js'
 
-/** The steps of a request that depend on the options of the application. A step that is absent is not taken. */
+/** The steps of a request that depend on the options of the application. Undefined steps are omitted. */
 export interface RequestParts {
   table: RouteTable
   securityHeaders: Middleware | undefined
@@ -29,13 +29,13 @@ export interface RequestParts {
   health: Middleware
   errorHandler: Middleware
   developmentHosts: Middleware | undefined
-  /** The middleware with the hook `begin`. */
+  /** The middleware with a `begin` hook. */
   beginning: readonly Hooks[]
   session: Middleware | undefined
   readBody: BodyReader
   /** Whether the `_method` field of a form can override the method. */
   overridesMethod: boolean
-  /** Rejects a request whose body has been read. */
+  /** Runs after the body has been read, and throws if the request is forbidden. */
   guard: ((ctx: Context) => void) | undefined
 }
 
@@ -72,15 +72,15 @@ interface RequestRoutes {
   path: string
   /** The routes that match the path, whatever their method is. */
   matches: readonly Match[]
-  /** The one of them that handles the method. */
+  /** The first of the matches that handles the method, which the body of a form may still change. */
   match: Match | undefined
-  /** The middleware that has run before the body. */
-  done: readonly Middleware[]
+  /** The middleware that `runBeforeBody` has run. */
+  early: readonly Middleware[]
 }
 
 const requestRoutes = new PerRequest<RequestRoutes>()
 
-/** The routes that the step `findRoutes` has found. */
+/** The routes that the `findRoutes` step has found, which precedes all callers. */
 function routesOf(ctx: Context): RequestRoutes {
   return requestRoutes.get(ctx) as RequestRoutes
 }
@@ -107,7 +107,7 @@ function findRoutes({ table }: RequestParts): Middleware {
   return function findRoutes(ctx, next) {
     const path = canonicalPath(ctx.path)
     const matches = table.match(table.hasHosts ? ctx.hostname : '', path)
-    requestRoutes.set(ctx, { path, matches, match: matchOf(matches, ctx.method), done: [] })
+    requestRoutes.set(ctx, { path, matches, match: matchOf(matches, ctx.method), early: [] })
     return next()
   }
 }
@@ -116,8 +116,8 @@ function findRoutes({ table }: RequestParts): Middleware {
 const frameworkFiles = new StaticFolder('/', join(import.meta.dirname, '../../../public'))
 
 /**
- * Sends a file of a static folder. A folder that is declared before the route hides it. Without a route, all folders are
- * searched.
+ * Sends a file of a static folder. A folder that is declared before the route hides it, even if the folder has no such file.
+ * Without a route, all folders are searched.
  */
 function sendStaticFile({ table }: RequestParts): Middleware {
   return function sendStaticFile(ctx, next) {
@@ -145,6 +145,7 @@ async function respondFrom(ctx: Context, folder: StaticFolder): Promise<boolean>
   return !isAbsent
 }
 
+/** Rejects a path without routes, for any method, and a malformed query. */
 const rejectUnknownPath: Middleware = function rejectUnknownPath(ctx, next) {
   const [first] = routesOf(ctx).matches
   if (!first) return rejectPath(ctx)
@@ -165,7 +166,10 @@ function rejectPath({ method, path }: Context): never {
   throw new RouteNotFound(method, path)
 }
 
-/** Runs the middleware with `beforeBody`: that of the route, or what all routes have in common that a form can select. */
+/**
+ * Runs the middleware with `beforeBody`. The `_method` in the body of a form selects one of several routes; then only the
+ * middleware that all of them have in common runs here, and the rest in `runRoute`.
+ */
 function runBeforeBody({ overridesMethod }: RequestParts): Middleware {
   return function runBeforeBody(ctx, next) {
     const state = routesOf(ctx)
@@ -175,14 +179,17 @@ function runBeforeBody({ overridesMethod }: RequestParts): Middleware {
       if (!match) return rejectMethod(ctx)
       setRoute(ctx, match)
     }
+    // Without selectable routes, there is only the route of the request.
     const [first = match?.route, ...others] = selectable
-    state.done = (first?.beforeBody ?? []).filter((one) => others.every((it) => it.beforeBody.includes(one)))
-    if (state.done.length === 0) return next()
-    return beforeBody(ctx, (proceed) => chain([...state.done, proceed])(ctx), next)
+    state.early = (first?.beforeBody ?? []).filter((it) =>
+      others.every((route) => route.beforeBody.includes(it)),
+    )
+    if (state.early.length === 0) return next()
+    return beforeBody(ctx, (proceed) => chain([...state.early, proceed])(ctx), next)
   }
 }
 
-/** Reads the body. The route of a form is known when its method is. */
+/** Reads the body, and then sets the route of a form, which depends on the `_method` in its body. */
 function readBody(parts: RequestParts): Middleware {
   return async function readBody(ctx, next) {
     const state = routesOf(ctx)
@@ -193,6 +200,7 @@ function readBody(parts: RequestParts): Middleware {
     }
     if (!state.match) return rejectMethod(ctx)
     setRoute(ctx, state.match)
+    // The body of a form has been read above, and middleware with `beforeBody` may have set one.
     if (ctx.request.body === undefined) {
       if (ctx.route.readsBody) await parts.readBody(ctx)
       else ctx.request.body = {}
@@ -202,11 +210,12 @@ function readBody(parts: RequestParts): Middleware {
   }
 }
 
-/** Runs the rest of the route's middleware, and its handler. Tools for Koa find the routes in the `router` property. */
+/** Runs the rest of the route's middleware, and its handler. Tools for Koa find the routes by the `router` property of the step. */
 function runRoute({ table }: RequestParts): Middleware {
   async function runRoute(ctx: Context): Promise<void> {
-    const { done } = routesOf(ctx)
-    const left = ctx.route.beforeBody.filter((one) => !done.includes(one))
+    const { early } = routesOf(ctx)
+    const left = ctx.route.beforeBody.filter((it) => !early.includes(it))
+    // The layer's function calls `route.run`. A tracing tool may have wrapped it.
     const run = async (): Promise<unknown> => matchedLayer.get(ctx)?.stack[0]?.(ctx)
     await (left.length > 0 ? chain([...left, run])(ctx) : run())
   }
@@ -217,6 +226,7 @@ function runRoute({ table }: RequestParts): Middleware {
 /** The methods that a form can send by its `_method` field. */
 const overrides = ['PUT', 'PATCH', 'DELETE']
 
+/** Sets the method of a request to the `_method` of its form. */
 function overrideMethod(ctx: Context): void {
   const method = lastValue(Reflect.get(Object(ctx.request.body), '_method'))
   const override = typeof method === 'string' ? method.toUpperCase() : ''
@@ -228,7 +238,7 @@ function routesOfForm(matches: readonly Match[]): DeclaredRoute[] {
   return ['POST', ...overrides].flatMap((method) => matchOf(matches, method)?.route ?? [])
 }
 
-/** The fields of a context that are set here. */
+/** The read-only properties of a context that are set here. */
 type Routed = { -readonly [Name in 'route' | 'params']: Context[Name] }
 
 function setRoute(ctx: Context, { route, params, layer }: Match): void {
@@ -243,7 +253,11 @@ function matchOf(matches: readonly Match[], method: string): Match | undefined {
   return matches.find(({ route }) => route.handles(method))
 }
 
-/** Responds if a path has no route for the method: OPTIONS returns the path's methods, others are rejected with 405. */
+/**
+ * Responds if a path has no route for the method.
+ *
+ * @throws MethodNotAllowed (405) except for OPTIONS, which returns the methods of the path
+ */
 function rejectMethod(ctx: Context): void {
   const allowed = methodsOf(ctx)
   if (ctx.method !== 'OPTIONS') throw new MethodNotAllowed(ctx.method, redactedPath(ctx), allowed)
