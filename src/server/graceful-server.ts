@@ -18,32 +18,33 @@ export interface Timeouts {
   headersTimeout?: number
   /** For a whole request with its body (120,000), including a large upload. */
   requestTimeout?: number
-  /** For the next request of a connection (65,000). It should be longer than that of a load balancer, which then closes connections first. */
+  /** For the next request of a connection (65,000). Set it longer than a load balancer's, so that this closes connections first. */
   keepAliveTimeout?: number
-  /** For a client to read more of a response (60,000); 0 sets no limit. A client that stalls is noticed up to 5 s later. */
+  /** For a client to read more of a response (60,000); 0 for no limit. The connection is closed up to 5 s after the timeout. */
   sendTimeout?: number
 }
 
-/** Milliseconds for which idle connections stay open after the source is closed, because a request may be on its way. */
+/** The milliseconds for which idle connections stay open after the source is closed, because a request may be on its way. */
 const idleGrace = 500
 
-/** The maximum time in milliseconds for which new requests wait until those in flight are finished. */
+/** The maximum milliseconds for which new requests wait until those in flight are finished. */
 const maxHold = 1000
 
-/** Milliseconds between two checks of the remaining connections. */
+/** The milliseconds between two checks of the remaining connections. */
 const pollInterval = 20
 
 /** Accepts the connections of a server: on a port of this process, or from the primary process. */
 export interface ConnectionSource {
-  /** Begins to accept connections. Returns the address. */
+  /** Starts to accept connections. Returns the address. */
   open(port: number, host: string | undefined): Promise<string>
   /** Stops accepting connections. When it resolves, the server has received all connections accepted before. */
   close(): Promise<void>
 }
 
 interface ConnectionState {
+  /** The responses of the requests in flight. */
   inFlight: Set<ServerResponse>
-  /** The bytes read when the last request and its response were finished. If the socket has read more, another request has begun. */
+  /** The bytes read when the last request and its response ended. If the socket has read more, another request has begun. */
   bytesRead: number
 }
 
@@ -113,6 +114,7 @@ export class GracefulServer {
     const responses = [...this.connections.values()].flatMap(({ inFlight }) => [...inFlight])
     responses.forEach(closeAfterResponse)
     while (responses.some((res) => !res.closed) && performance.now() < deadline)
+      // It checks more often than `close`, because new requests wait for it.
       await setTimeout(pollInterval / 4)
     await this.source.close()
   }
@@ -127,7 +129,7 @@ export class GracefulServer {
       res.on('close', () => {
         state.inFlight.delete(res)
         noteBytes()
-        // After an early response, the rest of the body arrives.
+        // After a response that did not wait for the whole body, the rest still arrives.
         if (!req.complete) req.on('close', noteBytes)
       })
     }
@@ -140,7 +142,7 @@ export class GracefulServer {
     for (const [socket, state] of this.connections) if (shouldClose(socket, state)) socket.destroy()
   }
 
-  /** Regularly closes the connections of clients that do not read their response. */
+  /** Regularly closes the connections of clients that do not read their responses. */
   private watchStalledConnections({ sendTimeout = 60_000 }: Timeouts): NodeJS.Timeout | undefined {
     if (sendTimeout <= 0) return undefined
     const stalled = new StalledConnections<Socket>(sendTimeout)
@@ -150,8 +152,8 @@ export class GracefulServer {
 }
 
 /**
- * Whether a connection has no request in flight and receives none. Node's `closeIdleConnections` considers a connection
- * idle while a slow client still receives the response, and would truncate it.
+ * Whether a connection has no request in flight and is not receiving one. Node's `closeIdleConnections` also closes a connection
+ * on which a slow client still receives a response, which would be truncated.
  */
 function isIdle(socket: Socket, { inFlight, bytesRead }: ConnectionState): boolean {
   return inFlight.size === 0 && socket.bytesRead === bytesRead
@@ -169,7 +171,7 @@ function ownPort(server: Server): ConnectionSource {
   }
 }
 
-/** Milliseconds between two checks for timeouts, at most. */
+/** The maximum milliseconds between two checks for timeouts. */
 const maxCheckInterval = 5000
 
 /** The options of Node's `createServer`. */
@@ -178,6 +180,7 @@ function serverOptions({
   requestTimeout = 120_000,
   keepAliveTimeout = 65_000,
 }: Timeouts): ServerOptions {
+  // 0 disables a timeout.
   const shortest = Math.min(...[headersTimeout, requestTimeout].filter((time) => time > 0))
   return {
     headersTimeout,
@@ -187,7 +190,7 @@ function serverOptions({
   }
 }
 
-/** Milliseconds between two checks for a timeout: a quarter of the timeout, and 5 s at most. */
+/** The milliseconds between two checks for a timeout: a quarter of the timeout, and 5 s at most. */
 function checkInterval(timeout: number): number {
   return Math.min(maxCheckInterval, Math.ceil(timeout / 4))
 }

@@ -26,10 +26,12 @@ const validName = memoize((name) => {
 
 /** Headers that are the same for many responses. They are checked once, and a `HeaderListResponse` copies them as a whole. */
 export class PreparedHeaders extends Map<string, string> {
+  /** The names in lower case. */
   readonly names: readonly string[]
+  /** Each name, followed by its value. */
   readonly list: readonly string[]
 
-  /** @throws when a name or a value is malformed */
+  /** @throws TypeError when a name or a value is malformed */
   constructor(headers: ReadonlyArray<readonly [name: string, value: string]>) {
     super(headers)
     for (const [name, value] of headers) validateHeaderValue(name, value)
@@ -51,7 +53,7 @@ export class HeaderListResponse<
   private list: Value[] = []
 
   override setHeader(name: string, value: number | string | readonly string[]): this {
-    // Node's method throws the error.
+    // It is too late for headers, and Node's method throws the error for this.
     if (this.headersSent) return super.setHeader(name, value)
     const key = validName(name)
     validateHeaderValue(name, value as string)
@@ -92,7 +94,7 @@ export class HeaderListResponse<
   }
 
   override removeHeader(name: string): void {
-    // Node must not add a removed header itself, such as Date.
+    // Node's method notes the removal, so that Node does not add the header itself, such as Date.
     super.removeHeader(name)
     const index = this.names.indexOf(lowerCase(name))
     if (index < 0) return
@@ -120,6 +122,7 @@ export class HeaderListResponse<
     if (typeof reason === 'string') this.statusMessage = reason
     if (this.names.length === 0 || this.headersSent) return super.writeHead(statusCode, given)
     if (given) this.setEach(given)
+    // Node writes a list as it is, because its own store of headers is empty.
     return super.writeHead(statusCode, this.list)
   }
 

@@ -5,18 +5,18 @@ import { DeclarationError } from '../errors.js'
 import { GracefulServer, type ConnectionSource, type Timeouts } from './graceful-server.js'
 import { forceExitAfter, onStopSignal } from './signals.js'
 
-/** Milliseconds that middleware may take to stop, and then that the process may take to exit by itself. */
+/** The milliseconds that middleware may take to stop, and the milliseconds that the process may then take to exit by itself. */
 const exitDelay = 3000
 
-/** How long a server waits. */
+/** The times that a server waits, in milliseconds. */
 export interface LifecycleOptions extends Timeouts {
-  /** Milliseconds for which `close` still accepts requests while `GET /up` returns 503 to the load balancer (`DRAIN_DELAY`, 0). */
+  /** The time for which `close` still accepts requests, while `GET /up` returns 503 to the load balancer (`DRAIN_DELAY`, 0). */
   drainDelay?: number
-  /** Milliseconds for which `close` waits for pending requests (30,000). */
+  /** The time for which `close` then waits for pending requests (30,000). */
   drainTimeout?: number
 }
 
-/** An application, as far as its server needs it. */
+/** The part of an application that its lifecycle uses. */
 export interface ServedApplication {
   readonly logger: Logger
   callback(): RequestListener
@@ -33,7 +33,7 @@ export interface Primary {
   reportShutdownTimeout(milliseconds: number): void
 }
 
-/** Listens, and shuts down gracefully: on `close`, on a signal, or when the primary process says so. */
+/** Listens, and shuts down gracefully: on `close`, or on a signal of the system or of the primary process. */
 export class Lifecycle {
   private readonly drainDelay: number
   private readonly drainTimeout: number
@@ -47,7 +47,7 @@ export class Lifecycle {
     private readonly primary?: Primary,
   ) {
     this.drainDelay = options.drainDelay ?? drainDelayOf(process.env['DRAIN_DELAY'] ?? '0')
-    // `kit dev` waits with each restart.
+    // Under `kit dev`, each change would have to wait.
     this.drainTimeout = Math.min(options.drainTimeout ?? 30_000, isRestarted() ? 1000 : Infinity)
   }
 
@@ -55,7 +55,10 @@ export class Lifecycle {
     return this.closing !== undefined
   }
 
-  /** @returns the address */
+  /**
+   * @returns the address
+   * @throws DeclarationError when the application is already listening, and the errors of `GracefulServer.listen` and the start
+   */
   async listen(port: number, host: string | undefined): Promise<string> {
     if (this.server) throw new DeclarationError('The application is already listening.')
     const opening = this.open(port, host)
@@ -79,12 +82,17 @@ export class Lifecycle {
     await starting
   }
 
-  /** Stops accepting connections, waits for pending requests, and stops the application. */
+  /** Stops accepting connections, waits for pending requests, and stops the application. It can listen again afterwards. */
   close(): Promise<void> {
     return (this.closing ??= this.drain().finally(() => (this.closing = undefined)))
   }
 
-  /** The primary process transfers connections, perhaps before `listen` has resolved. It also kills a worker that does not exit. */
+  /**
+   * Prepares a worker for the signals of its primary process. A signal during the start is handled after it. A second one is
+   * ignored, because the primary process kills a worker that does not exit in time.
+   *
+   * @param opening the start. If it fails, the worker ends with its error
+   */
   private connect(primary: Primary, opening: Promise<unknown>): void {
     primary.reportShutdownTimeout(this.shutdownTimeout + exitDelay * 2)
     this.removeSignalHandlers = onStopSignal(
@@ -131,12 +139,12 @@ export class Lifecycle {
       logger.error({ err: error }, 'closing failed')
       process.exitCode = 1
     }
-    // A job that was handed back may still run.
+    // A job that did not finish in time may still run, and a restart does not wait for it.
     if (isRestarted()) process.exit()
     forceExitAfter(exitDelay, logger)
   }
 
-  /** Milliseconds until all connections are closed. */
+  /** The milliseconds after which all connections are closed. */
   private get shutdownTimeout(): number {
     return this.drainDelay + this.drainTimeout
   }

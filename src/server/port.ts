@@ -2,11 +2,11 @@ import { Server, type AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { AddressUnavailable, DeclarationError, PortInUse } from '../errors.js'
 
-/** Milliseconds that `stopListening` waits at most for a moment without new connections. */
+/** The maximum milliseconds for which `stopListening` waits for a turn of the event loop without new connections. */
 const maxWait = 1000
 
-/** Milliseconds that such a moment may take. Connections that arrive while the event loop is busy are not seen yet. */
-const maxLoopTime = 0.5
+/** The maximum milliseconds of such a turn. In a longer one, connections may have arrived that are not noticed yet. */
+const maxTurn = 0.5
 
 /**
  * Listens on a port; 0 takes any free port.
@@ -19,14 +19,14 @@ export async function listenOn(server: Server, port: number, host: string | unde
     server.once('error', (error) => failed(explainListening(error, port, host)))
     server.listen({ port, ...(host && { host }) }, listening)
   })
-  // A server that listens on a port has an AddressInfo; a text would be the path of a socket.
+  // The address of a server that listens on a port is an AddressInfo; a string would be the path of a socket.
   const { address, port: ownPort } = server.address() as AddressInfo
   return httpAddress(address, ownPort)
 }
 
 /**
  * Stops listening. Connections that wait in the system's backlog are accepted first, because closing at once would reset
- * them. Open connections stay open, also idle ones, which `close` of an HTTP server would close.
+ * them. Open connections stay open.
  */
 export async function stopListening(server: Server): Promise<void> {
   const end = performance.now() + maxWait
@@ -37,11 +37,12 @@ export async function stopListening(server: Server): Promise<void> {
     await setImmediate()
     isQuiet = true
     const began = performance.now()
-    // After the event loop has polled the port again.
+    // In the meantime, the event loop accepts new connections.
     await setImmediate()
-    if (performance.now() - began > maxLoopTime) isQuiet = false
+    if (performance.now() - began > maxTurn) isQuiet = false
   }
   server.off('connection', onConnection)
+  // The `close` of an HTTP server would also close idle connections.
   Server.prototype.close.call(server)
 }
 
@@ -51,7 +52,7 @@ export function httpAddress(host: string | undefined, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Explains in one sentence why a server cannot listen. Any other error is returned unchanged. */
+/** Returns an error that explains why a server cannot listen. An error with another cause is returned unchanged. */
 export function explainListening(error: Error, port: number, host: string | undefined): Error {
   const code = String(Reflect.get(error, 'code'))
   if (code === 'EADDRINUSE') return new PortInUse(port, error)

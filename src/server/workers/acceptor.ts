@@ -3,27 +3,30 @@ import { createServer, type Socket } from 'node:net'
 import { listenOn, stopListening } from '../port.js'
 import type { PrimaryMessage } from './messages.js'
 
-/** The number of connections that may wait for a worker. */
+/** The maximum number of connections that wait for a worker. Further ones are closed. */
 const maxWaiting = 4096
 
-/** Milliseconds for which a worker that shuts down waits for the other workers to do the same. */
+/** The milliseconds for which a worker that shuts down waits until the other workers do so, too. */
 const withdrawTimeout = 2000
 
 /**
  * Listens on a port for all workers, and transfers each connection to the next free worker.
  *
- * node:cluster loses two kinds of connections: those on their way to a worker that is killed, whose clients then wait for a
- * response without an end, and those that still wait when the last worker closes. An acceptor keeps each connection until a
- * worker confirms it.
+ * node:cluster loses two kinds of connections: those on their way to a worker that is killed, whose clients then wait forever
+ * for a response, and those that still wait when the last worker closes. An acceptor keeps each connection until a worker
+ * confirms it.
  */
 export class Acceptor {
   private readonly workers = new Set<Worker>()
   /** The workers without an unconfirmed connection, in the order of their turns. */
   private readonly free: Worker[] = []
+  /** The connections that wait for a free worker. */
   private readonly waiting: Socket[] = []
   /** The connections that were transferred to each worker, and that it has not confirmed. */
   private readonly transferred = new Map<Worker, Socket[]>()
+  /** The workers that have asked to be withdrawn together. */
   private readonly withdrawing = new Set<Worker>()
+  /** The timer that closes the acceptor if not all workers ask for it. */
   private closing: NodeJS.Timeout | undefined
   private isClosed = false
   private readonly server = createServer({ pauseOnConnect: true, noDelay: true }, (socket) =>
@@ -53,6 +56,7 @@ export class Acceptor {
   /** Called when a worker has received the first of its unconfirmed connections. */
   confirm(worker: Worker): void {
     const sockets = this.transferred.get(worker)
+    // This closes only the handle of this process. The worker has its own.
     sockets?.shift()?.destroy()
     if (sockets?.length !== 0) return
     this.transferred.delete(worker)
@@ -91,6 +95,7 @@ export class Acceptor {
     if (this.closing && [...this.workers].every((worker) => this.withdrawing.has(worker))) void this.close()
   }
 
+  /** Stops listening, transfers all waiting connections, also to workers that are not free, and withdraws the workers. */
   private async close(): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true
@@ -106,7 +111,7 @@ export class Acceptor {
   }
 
   private receive(socket: Socket): void {
-    // A client may disconnect while it waits.
+    // A client may disconnect while it waits, and an error without a listener would end the process.
     socket.on('error', () => {})
     if (this.waiting.length === maxWaiting) return void socket.destroy()
     this.waiting.push(socket)
@@ -122,7 +127,7 @@ export class Acceptor {
 
   private transfer(worker: Worker, socket: Socket): void {
     this.transferred.set(worker, [...(this.transferred.get(worker) ?? []), socket])
-    // The socket stays open here until the worker confirms it. If the worker has ended, `remove` is called.
+    // The socket stays open here until the worker confirms it. An error is ignored: if the worker has ended, `remove` is called.
     const message = { kit: 'connection', key: this.key } satisfies PrimaryMessage
     worker.process.send(message, socket, { keepOpen: true }, () => {})
   }

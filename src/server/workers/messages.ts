@@ -3,7 +3,7 @@ export type WorkerMessage =
   | { kit: 'open'; key: string; port: number; host: string | undefined }
   /** The worker has received the connection that was transferred, and is free for another one. */
   | { kit: 'received'; key: string }
-  /** The worker wants no more connections. */
+  /** The worker requests that it receives no more connections. */
   | { kit: 'withdraw'; key: string }
   /** The application has background jobs, which another process runs. */
   | { kit: 'jobs' }
@@ -11,7 +11,7 @@ export type WorkerMessage =
   | { kit: 'wake' }
   /** The worker has run `src/main.ts`. */
   | { kit: 'loaded' }
-  /** Milliseconds that the worker's graceful shutdown takes at most. */
+  /** The maximum milliseconds of the worker's graceful shutdown. */
   | { kit: 'shutdownTimeout'; milliseconds: number }
 
 /** A message from the primary process to a worker. */
@@ -20,7 +20,7 @@ export type PrimaryMessage =
   | { kit: 'failed'; key: string; code: string; message: string }
   /** Sent together with a socket. */
   | { kit: 'connection'; key: string }
-  /** The worker gets no more connections. */
+  /** Confirms `withdraw`: the worker receives no more connections. */
   | { kit: 'withdrawn'; key: string }
   /** A background job was enqueued by another worker. */
   | { kit: 'wake' }

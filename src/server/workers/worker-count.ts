@@ -6,10 +6,10 @@ import { CommandError } from '../../command-errors.js'
 const containerLimit = '/sys/fs/cgroup/cpu.max'
 
 /**
- * Reads the number of workers: a number from 1, or `auto` for one worker per available processor.
+ * Parses the number of workers: a number from 1 to 999, or `auto` for one worker per available processor.
  *
- * @param source the option or variable that was read: `--workers` or `WEB_CONCURRENCY`
- * @throws CommandError for any other text
+ * @param source the option or variable with the number, for messages: `--workers` or `WEB_CONCURRENCY`
+ * @throws CommandError for any other string
  */
 export function workerCount(text: string, source: string): number {
   if (/^[1-9]\d{0,2}$/.test(text)) return Number(text)
@@ -20,6 +20,7 @@ export function workerCount(text: string, source: string): number {
 }
 
 function availableProcessors(): number {
+  // `max` becomes NaN.
   const [quota, period] = readContainerLimit()?.split(' ').map(Number) ?? []
   const all = availableParallelism()
   return quota && period ? Math.min(all, Math.ceil(quota / period)) : all

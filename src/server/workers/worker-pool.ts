@@ -9,26 +9,32 @@ import { Acceptor } from './acceptor.js'
 import { readMessage, type PrimaryMessage, type WorkerMessage } from './messages.js'
 import { numberVariable } from './worker.js'
 
-/** If a worker has served for this many milliseconds, its end is not one of a series of failures, and it is restarted soon. */
+/** A worker that has served for this many milliseconds is restarted at once. The end of any other counts as a failure. */
 const healthyAfter = 10_000
 
-/** Milliseconds between the end of a worker and its restart, for the first failure and at most. */
+/** The pause between the end of a worker and its restart, after failures in succession. */
 const restartBackoff: Backoff = { first: 100, max: 30_000 }
 
-/** Milliseconds after which a worker that does not end is killed, unless it has reported its own shutdown timeout. */
+/** The milliseconds after which a worker that does not end is killed, unless it has reported its own shutdown timeout. */
 const defaultShutdownTimeout = 60_000
 
 /** The worker processes of an application. A worker that ends is restarted. */
 export class WorkerPool {
+  /** The acceptors by the key of their port. */
   private readonly acceptors = new Map<string, Acceptor>()
+  /** The milliseconds that each worker has reported. */
   private readonly shutdownTimeouts = new Map<Worker, number>()
   private readonly servingSince = new WeakMap<Worker, number>()
   private readonly stopping = new AbortController()
-  private wereKilled = false
+  /** Whether a worker did not end by itself in `stop`. */
+  private wasKilled = false
   /** The process that runs the background jobs, if the application has any. */
   private jobsWorker: Worker | undefined
 
-  /** @param slots the number of background jobs that run at a time; 0 for none */
+  /**
+   * @param count the number of workers that handle requests
+   * @param slots the number of background jobs that run at a time; 0 for none
+   */
   constructor(
     private readonly count: number,
     private readonly logger: Logger,
@@ -38,13 +44,13 @@ export class WorkerPool {
   /**
    * Starts the first worker, and the others once it serves, so that an error at start is reported once.
    *
-   * @throws WorkerNotStarted when the first one ends before it serves
+   * @throws WorkerNotStarted when the first worker ends before it serves
    */
   async start(): Promise<void> {
     const first = this.fork(1)
     const ended = once(first, 'exit')
-    const isUp = await Promise.race([this.up(first), ended.then(() => false)])
-    if (!isUp) {
+    const isServing = await Promise.race([this.waitUntilServing(first), ended.then(() => false)])
+    if (!isServing) {
       if (this.stopping.signal.aborted) return
       const [status, signal] = (await ended) as [number, NodeJS.Signals | null]
       throw new WorkerNotStarted(status, signal)
@@ -57,7 +63,7 @@ export class WorkerPool {
   async stop(): Promise<number> {
     this.stopping.abort()
     await Promise.all(this.workers.map((worker) => this.end(worker)))
-    return this.wereKilled ? 1 : 0
+    return this.wasKilled ? 1 : 0
   }
 
   /** Kills all workers at once. */
@@ -75,7 +81,7 @@ export class WorkerPool {
     for (let failures = 0; ;) {
       const [status, signal] = (await once(worker, 'exit')) as [number, NodeJS.Signals | null]
       if (this.stopping.signal.aborted) return
-      // A worker that needs long to start, and then fails, has not served.
+      // The time that a worker needs to start does not count.
       const served = performance.now() - (this.servingSince.get(worker) ?? Infinity)
       failures = served > healthyAfter ? 0 : failures + 1
       const pause = backoffDelay(failures, restartBackoff)
@@ -92,6 +98,7 @@ export class WorkerPool {
     }
   }
 
+  /** @param number from 1; the number after those of the workers that handle requests is that of the process that runs jobs */
   private fork(number: number): Worker {
     const runsJobs = number > this.count
     const args = runsJobs ? ['work'] : ['start']
@@ -102,7 +109,7 @@ export class WorkerPool {
       const message = readMessage<WorkerMessage>(value)
       if (message) this.handle(worker, message)
     })
-    void this.up(worker).then(() => this.servingSince.set(worker, performance.now()))
+    void this.waitUntilServing(worker).then(() => this.servingSince.set(worker, performance.now()))
     worker.once('exit', () => {
       this.shutdownTimeouts.delete(worker)
       for (const acceptor of this.acceptors.values()) acceptor.remove(worker)
@@ -154,15 +161,15 @@ export class WorkerPool {
       response = { kit: 'opened', key, address }
     } catch (error) {
       this.acceptors.delete(key)
-      response = { kit: 'failed', key, ...textsOf(error) }
+      response = { kit: 'failed', key, ...causeOf(error) }
     }
     if (!worker.isConnected()) return
     worker.send(response)
     if (response.kit === 'opened') acceptor.add(worker)
   }
 
-  /** Waits until a worker serves: on a port of the primary process, or after its `src/main.ts` has run. */
-  private up(worker: Worker): Promise<true> {
+  /** Waits until a worker serves: when node:cluster reports that it listens, or when its `src/main.ts` has run. */
+  private waitUntilServing(worker: Worker): Promise<true> {
     return new Promise((resolve) => {
       worker.once('listening', () => resolve(true))
       worker.on('message', (value: unknown) => {
@@ -171,12 +178,13 @@ export class WorkerPool {
     })
   }
 
+  /** Sends SIGTERM to a worker, and SIGKILL after its timeout. Resolves when it has ended. */
   private async end(worker: Worker): Promise<void> {
     const ended = once(worker, 'exit')
     worker.process.kill('SIGTERM')
     const timer = setTimeout(
       () => {
-        this.wereKilled = true
+        this.wasKilled = true
         this.logger.error(`process ${worker.process.pid} did not exit in time and is killed`)
         worker.process.kill('SIGKILL')
       },
@@ -187,8 +195,8 @@ export class WorkerPool {
   }
 }
 
-/** The code and the text of an error, for a message. The code belongs to the error's cause. */
-function textsOf(error: unknown): { code: string; message: string } {
+/** The code and the message of the system's error, from which the worker creates PortInUse or AddressUnavailable again. */
+function causeOf(error: unknown): { code: string; message: string } {
   const { cause = error } = Object(error) as { cause?: unknown }
   const { code, message } = Object(cause) as { code?: unknown; message?: unknown }
   return { code: String(code), message: String(message) }

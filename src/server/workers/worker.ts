@@ -4,6 +4,7 @@ import { readMessage, reportToPrimary, type PrimaryMessage } from './messages.js
 /** The environment variable with the number of a worker process. */
 export const numberVariable = 'KIT_WORKER'
 
+/** Without a channel to the primary process, the variable was inherited from elsewhere. */
 const number = process.connected ? Number(process.env[numberVariable]) || undefined : undefined
 // Child processes of a worker must not inherit its number.
 delete process.env[numberVariable]
@@ -13,7 +14,11 @@ export function workerNumber(): number | undefined {
   return number
 }
 
-/** Runs the application in a worker process. When the primary process disappears, the worker shuts down gracefully. */
+/**
+ * Runs the application in a worker process. When the primary process disappears, the worker shuts down gracefully.
+ *
+ * @param load loads `src/main.ts`
+ */
 export async function runWorker(load: () => Promise<void>): Promise<void> {
   // Without this, node:cluster would end the worker at once.
   if (cluster.worker) cluster.worker.exitedAfterDisconnect = true
@@ -28,6 +33,6 @@ export function onWake(wake: () => void): void {
   process.on('message', (value) => {
     if (readMessage<PrimaryMessage>(value)?.kit === 'wake') wake()
   })
-  // It must not keep a closed application alive.
+  // The listener must not keep a closed application alive.
   process.channel?.unref()
 }
