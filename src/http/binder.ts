@@ -8,7 +8,7 @@ import { classTransformer, hasTransformMetadata } from '../data/attributes/trans
 export interface Submission {
   /** The parsed body. */
   body: unknown
-  /** Whether the body is JSON. Text for a JSON column is then stored as text; in a form or XML it is parsed as JSON. */
+  /** Whether the body is JSON. If not, a string for a JSON column is parsed as JSON. */
   isJson: boolean
   /** Whether the body is a form. If a form repeats a field, the last value wins. */
   isForm: boolean
@@ -24,8 +24,10 @@ export interface UnreadableField {
   before: unknown
 }
 
+/** The unreadable fields of each bound record. */
 const unreadableFields = new WeakMap<object, UnreadableField[]>()
 
+/** The names of the attributes of each bound record for which a request had a field. */
 const boundNames = new WeakMap<object, Set<string>>()
 
 /**
@@ -73,45 +75,46 @@ function readValue(value: unknown, attribute: Attribute, submission: Submission)
     : coerce(value, attribute, submission.timeZone)
 }
 
-/** Reads a list. Empty values are ignored, so that one empty value is the empty list. Repeated ids count once. */
+/** Reads a list. Empty strings are ignored, so that a form can send the empty list as one empty value. Repeated ids count once. */
 function readList(value: unknown, attribute: Attribute, submission: Submission): unknown {
   const values = valuesOf(value, submission)
-    ?.filter((one) => typeof one !== 'string' || one.trim() !== '')
-    .map((one) => (one === null ? unreadable : coerce(one, attribute, submission.timeZone)))
+    ?.filter((item) => typeof item !== 'string' || item.trim() !== '')
+    .map((item) => (item === null ? unreadable : coerce(item, attribute, submission.timeZone)))
   if (!values || values.includes(unreadable)) return unreadable
   return attribute.kind === 'uuid' ? [...new Set(values)] : values
 }
 
-/** The submitted values of a list. A form may also send one value (`a=1`) or an object (`a[b]=1`), XML one element. */
+/** The submitted values of a list, else undefined. A form may also send one value or an object (`a[b]=1`), XML one value. */
 function valuesOf(value: unknown, { isJson, isForm }: Submission): unknown[] | undefined {
   if (Array.isArray(value)) return value
   if (isForm && typeof value === 'object' && value !== null) return Object.values(value)
   return typeof value === 'string' && !isJson ? [value] : undefined
 }
 
-/** Returns the names of the attributes that requests have set. */
+/** Returns the names of the attributes of a record that the request has set. */
 export function boundOf(record: object): ReadonlySet<string> {
   return boundNames.get(record) ?? new Set()
 }
 
-/** Returns the fields that the last `bind` could not read and that have not been set since. */
+/** Returns the fields that `bind` could not read, and that the handler has not set since. */
 export function unreadableOf(record: object): readonly UnreadableField[] {
   const fields = unreadableFields.get(record) ?? []
   return fields.filter(({ attribute, before }) => Object.is(Reflect.get(record, attribute.name), before))
 }
 
-/** Returns the submitted text of a field that could not be read, or the texts of a list, so that the form can show them again. */
+/** Returns the submitted value of a field that could not be read, or the values of a list, so that the form can show them again. */
 export function submittedValue(record: object, field: string): string | string[] | undefined {
   const found = unreadableOf(record).find(({ attribute }) => attribute.name === field)
   if (!found) return undefined
   const { attribute, value } = found
   if (attribute.isList) {
     const values: unknown[] = typeof value === 'object' && value !== null ? Object.values(value) : [value]
-    return values.filter((one) => typeof one === 'string')
+    return values.filter((item) => typeof item === 'string')
   }
   return typeof value === 'object' ? '' : String(value)
 }
 
+/** @throws BadRequest (400) when the body isn't an object */
 function fieldsOf(body: unknown): Record<string, unknown> {
   if (body === undefined || body === null) return {}
   if (typeof body === 'object' && !Array.isArray(body)) return { ...body }
@@ -140,11 +143,11 @@ function transform(
   fields: Record<string, unknown>,
 ): Record<string, unknown> {
   if (!hasTransformMetadata(record.constructor, 'toClass')) return fields
-  // `constructor` of an object is typed as Function; a record's is a class that can be instantiated without arguments.
+  // The cast is correct, because the class of a record can be instantiated without arguments.
   const instance: object = new (record.constructor as ClassConstructor<object>)()
-  // Defaults of the class (`done = false`) do not come from the request.
+  // Defaults of the class (`done = false`) do not come from the request, so they are removed.
   for (const { name } of attributes) if (Object.hasOwn(instance, name)) Reflect.set(instance, name, undefined)
-  // class-transformer would read the rules of a class that the request names.
+  // class-transformer would use a `constructor` field of the request as the class with the rules.
   const { constructor: _, ...own } = fields
   return { ...classTransformer().plainToClassFromExist(instance, own, { exposeUnsetFields: false }) }
 }

@@ -16,7 +16,11 @@ export function expectHtml(ctx: Context, errors: Errors): void {
   errorsForHtml.set(ctx, [...(errorsForHtml.get(ctx) ?? []), errors])
 }
 
-/** Throws the recorded errors if the handler has responded with data, so that the client receives them as problem details. */
+/**
+ * Rejects a request with recorded errors if the handler has responded with data. The client then receives a problem document.
+ *
+ * @throws ValidationErrors the first recorded errors
+ */
 export function rejectData(ctx: Context): void {
   const recorded = errorsForHtml.get(ctx)
   if (!recorded || ctx.body == null || ctx.response.is('html')) return
@@ -28,7 +32,7 @@ export function rejectData(ctx: Context): void {
   }
 }
 
-/** The format of the data that `rejectData` has rejected, in which the errors are sent. */
+/** The format of the data that `rejectData` has rejected, in which the errors are then sent. */
 export function formatOfData(ctx: Context): FormatName | undefined {
   return rejectedFormats.get(ctx)
 }

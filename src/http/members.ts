@@ -22,20 +22,23 @@ declare module '../context.js' {
 
 /** The members of a context that read the request's body, and respond. */
 export interface HttpMembers {
-  /** The format of responses to clients that do not ask for one: html, or json in an API application. */
+  /** The format of responses to clients that prefer none: html, or json in an API application. */
   readonly defaultFormat: FormatName
 
   /**
    * Copies the request's body to a record. Only declared attributes are copied, and converted to the type of their
-   * column. If the class is not an entity, its attributes are the properties with decorators of class-validator. `save` and `validate` report a value that cannot be converted as an error of its field.
+   * column. If the class is not an entity, its attributes are the properties with decorators of class-validator. `save` and
+   * `validate` report a value that cannot be converted as an error of its field.
    *
-   * A record of the resource's model has the attributes that the `fields` option of `@Resource` lists.
+   * For a record of the resource's model, these are the attributes that the `fields` option of `@Resource` lists. Attributes
+   * that the path sets, such as `post_id`, are never copied.
    *
    * @param only the attributes that the request may set; without it, the request may set the `fields`, or all if there are none
    * @returns the record
    * @example ctx.bind(new Post())
-   * @throws UnlistedField (500) if the list names an attribute that `fields` does not contain
-   * @throws UnknownAttribute if the list names a property that a request cannot set
+   * @throws BadRequest (400) if the body is not an object
+   * @throws UnlistedField (500) if `only` names an attribute that `fields` does not contain
+   * @throws UnknownAttribute if `only` names a property that a request cannot set
    * @throws NoAttributes, UntypedAttribute if the class is not an entity and has no decorators that describe its properties
    */
   bind<T extends object>(record: T, only?: readonly AttributeOf<NoInfer<T>>[]): T
@@ -48,7 +51,7 @@ export interface HttpMembers {
    * unless the handler has set the header.
    *
    * @example await ctx.respond(201, { html: () => ctx.seeOther(ctx.pathFor('postPath', post)), data: post })
-   * @throws NotAcceptable (406) when the client accepts none of them
+   * @throws NotAcceptable (406) when the client accepts none of the formats
    */
   respond(responses: Responses): Promise<void>
   respond(status: number, responses: Responses): Promise<void>
@@ -124,9 +127,9 @@ export interface HttpMembers {
   setPageHeaders(pagination: Pagination): void
 
   /**
-   * Rejects a request with errors if the handler has responded in another format than HTML.
+   * Rejects a request that has errors, if the handler has responded in another format than HTML.
    *
-   * @throws ValidationErrors the first errors that were passed to `prefersHtml`
+   * @throws ValidationErrors the first errors that a function passed to `prefersHtml` returns
    * @internal
    */
   rejectData(): void
@@ -214,7 +217,7 @@ function send(
     : respond(ctx, hasStatus(ctx) ? ctx.status : 200, first)
 }
 
-/** Logs the error of a `ctx.respond` that was not awaited. Without an owner, it would end the process. */
+/** The owner of a `ctx.respond` that was not awaited: it logs the error, which would otherwise end the process. */
 class LostResponse {
   constructor(private readonly ctx: Context) {}
 

@@ -1,7 +1,7 @@
 import type { Context } from '../context.js'
 import type { CursorPagination, Pagination } from '../data/lists/pagination.js'
 
-/** The maximum length of `Link`. Proxies reject responses with long headers. */
+/** The maximum number of characters of `Link`. Proxies reject responses with long headers. */
 const maxLinkLength = 4000
 
 /** Sets `X-Total-Count` and `Link`. A query that is too long for a header has no `Link`. */
@@ -11,11 +11,11 @@ export function setPageHeaders(ctx: Context, pagination: Pagination): void {
   if (link.length <= maxLinkLength) ctx.set('Link', link)
 }
 
-/** A position in a list: the parameters of the page that is there. Undefined removes one. */
+/** The query parameters that select a page. An undefined value removes the parameter from the query of the request. */
 type Position = Record<string, string | undefined>
 
 /**
- * The value of a `Link` header (RFC 8288) with the first, previous and next page, and the last one where it is known.
+ * The value of a `Link` header (RFC 8288) with the first, previous and next page, and the last page if the total is known.
  *
  * @example linkHeader(pagination, ({ page }) => `/posts?page=${page}`)
  */

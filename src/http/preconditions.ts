@@ -8,12 +8,12 @@ import { lastValue } from './body/form-fields.js'
 import { isWildcard, namesVersion } from './entity-tags.js'
 
 /**
- * The transactions of the requests whose conditions (RFC 9110, section 13) were compared with a record. A request that is
- * repeated compares again.
+ * The transactions of the requests whose conditions (RFC 9110, section 13) were compared with a record. If a transaction is
+ * retried, the conditions are compared again in the new one.
  */
 export const compared = new WeakSet<object>()
 
-/** The field with the version of a saved record in bodies, `{ name: 'lock_version', value: '7' }`; undefined if there is none. */
+/** The field that contains the version of a saved record in bodies: `{ name: 'lock_version', value: '7' }`. */
 export function versionField(record: object): { name: string; value: string } | undefined {
   const [property, version] = [versionOf(record.constructor), versionIn(record)]
   if (property === undefined || version === undefined) return undefined
@@ -21,10 +21,11 @@ export function versionField(record: object): { name: string; value: string } | 
 }
 
 /**
- * Compares the version of a saved record with the conditions of the request, if the path names this record.
+ * Compares the version of a saved record with the conditions of the request, if the path names this record. It does so once in
+ * each transaction.
  *
  * @param attempt the manager of the transaction
- * @param foundBy the conditions that have found the record, unless they contain its id
+ * @param foundBy the conditions of the query that found the record, such as `{ slug }`; undefined for a query by id
  * @returns `stale` if the body contains another version, `matched` if `If-Match` contains this one
  * @throws PreconditionRequired (428) when the resource requires a condition and the request has none
  * @throws PreconditionFailed (412) when a header does not allow the version
@@ -56,8 +57,8 @@ export function compareVersion(
 /**
  * Rejects a successful request whose conditions were compared with nothing, before its transaction is committed.
  *
- * @throws PreconditionFailed (412) when it has conditions
- * @throws PreconditionRequired (428) when its resource requires one
+ * @throws PreconditionFailed (412) when the request has conditions
+ * @throws PreconditionRequired (428) when the resource requires a condition and the request has none
  */
 export function rejectUncompared(ctx: Context, attempt: object): void {
   if (SAFE_METHODS.includes(ctx.method) || compared.has(attempt)) return
@@ -69,7 +70,7 @@ export function rejectUncompared(ctx: Context, attempt: object): void {
   if (ifMatch === undefined) rejectMissing(ctx)
 }
 
-/** @throws PreconditionRequired (428) when a request changes the item of a resource with `requireMatch`, except for forms */
+/** @throws PreconditionRequired (428) when a request without a condition updates or deletes an item whose resource requires one */
 function rejectMissing(ctx: Context): void {
   // Without an App, a request has no route.
   const { requiresMatch, model, action } = (ctx as Partial<Context>).route?.resource ?? {}
@@ -81,16 +82,17 @@ function rejectMissing(ctx: Context): void {
 function isNamedByPath({ route, params }: Context, record: object, foundBy?: object): boolean {
   const { resource, pattern } = route
   if (resource?.isSingular) return resource.model !== undefined && record instanceof resource.model
-  const text = params[resource?.param ?? pattern.params.at(-1) ?? '']?.toLowerCase()
-  const has = (one: object | undefined, key: string) =>
-    text !== undefined && String(Reflect.get(Object(one), key)).toLowerCase() === text
+  // UUIDs may be in upper case.
+  const pathValue = params[resource?.param ?? pattern.params.at(-1) ?? '']?.toLowerCase()
+  const has = (object: object | undefined, key: string) =>
+    pathValue !== undefined && String(Reflect.get(Object(object), key)).toLowerCase() === pathValue
   if (has(record, 'id')) return true
   const { itemKey, model } = resource ?? {}
   if (itemKey === undefined || (model && !(record instanceof model))) return false
   return has(record, itemKey) || has(foundBy, itemKey)
 }
 
-/** Whether a value of a body is the version, as a whole number. */
+/** Whether a value of a body is the version, even with leading zeros or spaces. */
 function isVersion(sent: unknown, version: string): boolean {
   const text = typeof sent === 'string' || typeof sent === 'number' ? String(sent).trim() : ''
   return text.replace(/^0+(?=\d)/, '') === version

@@ -8,6 +8,7 @@ const containsSecret = new PerRequest<true>()
 /** Marks the response to a request as dependent on the cookies of its visitor. */
 export function markPrivate(ctx: Pick<Koa.Context, 'method' | 'vary'>): void {
   dependsOnVisitor.set(ctx, true)
+  // Caches store no other responses.
   if (ctx.method === 'GET' || ctx.method === 'HEAD') ctx.vary('Cookie')
 }
 

@@ -8,20 +8,20 @@ const maxParameters = 1000
 
 type Query = Record<string, string | string[]>
 
-/** The query of a request, and the text that it was parsed from: `ctx.url` can be changed. */
-const parsed = new PerRequest<{ text: string; query: Query }>()
+/** The parsed query of a request, and the string that it was parsed from, because `ctx.url` can be changed. */
+const parsed = new PerRequest<{ source: string; query: Query }>()
 
-/** Makes `ctx.query` parse in linear time. Koa searches all parameters for each of them. */
+/** Makes `ctx.query` parse in linear time. Koa's parser searches the whole query for each parameter. */
 export function readQuery(request: Koa['request']): void {
   Object.defineProperty(request, 'query', {
     ...Object.getOwnPropertyDescriptor(Object.getPrototypeOf(request), 'query'),
     configurable: true,
     get(this: Koa.Request): Query {
-      const text = this.querystring
+      const source = this.querystring
       const cached = parsed.get(this)
-      if (cached?.text === text) return cached.query
-      const query = parse(text)
-      parsed.set(this, { text, query })
+      if (cached?.source === source) return cached.query
+      const query = parse(source)
+      parsed.set(this, { source, query })
       return query
     },
   })
@@ -33,16 +33,17 @@ export function readQuery(request: Koa['request']): void {
  * @throws BadRequest (400)
  */
 export function checkQuery({ querystring }: Context): void {
+  // A shorter string cannot have so many separators.
   if (querystring.length < maxParameters) return
   let parameters = 1
   for (let at = querystring.indexOf('&'); at >= 0; at = querystring.indexOf('&', at + 1)) parameters++
   if (parameters > maxParameters) throw new BadRequest(`The query has more than ${maxParameters} parameters.`)
 }
 
-/** The parameters of a query. A parameter that occurs several times is a list. */
-function parse(text: string): Query {
+/** Returns the parameters of a query string. A parameter that occurs several times is a list. */
+function parse(source: string): Query {
   const values = new Map<string, string | string[]>()
-  for (const [name, value] of new URLSearchParams(text)) {
+  for (const [name, value] of new URLSearchParams(source)) {
     const earlier = values.get(name)
     if (Array.isArray(earlier)) earlier.push(value)
     else values.set(name, earlier === undefined ? value : [earlier, value])

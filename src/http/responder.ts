@@ -28,7 +28,7 @@ export interface Responses {
 /**
  * Sends the response that the client prefers.
  *
- * @throws NotAcceptable (406) when it accepts none of them
+ * @throws NotAcceptable (406) when the client accepts none of the responses
  */
 export async function respond(ctx: Context, status: number, responses: Responses): Promise<void> {
   const valueFor = (name: FormatName): unknown =>
@@ -39,10 +39,10 @@ export async function respond(ctx: Context, status: number, responses: Responses
   // Koa's delegated setters, such as `ctx.status = status`, cost more than its own.
   ctx.response.status = status
   if (status === 201) locate(ctx, responses.data)
-  // The handler has set the tag.
+  // If the handler has set an `ETag` that the client has, no value is needed.
   if (sendNotModified(ctx)) return
-  const given = valueFor(format)
-  const value: unknown = typeof given === 'function' ? await given() : given
+  const response = valueFor(format)
+  const value: unknown = typeof response === 'function' ? await response() : response
   if (format !== 'html') writeValue(ctx, format, value)
 }
 
@@ -63,6 +63,7 @@ export function chooseFormat(ctx: Context, offered: readonly FormatName[] = form
   })
 }
 
+/** Writes the body in a data format. A record with a version also receives a tag, and errors are written as a problem document. */
 function writeValue(ctx: Context, name: keyof typeof dataFormats, value: unknown): void {
   if (value instanceof ValidationErrors) {
     ctx.translateErrors(value)
@@ -89,7 +90,7 @@ function tagRecord(ctx: Context, version: unknown, text: string): void {
   sendNotModified(ctx)
 }
 
-/** Sends 304 if the client has the representation with the tag of the response (RFC 9110, section 13.1.2). */
+/** Sends 304 if the client already has the response with this `ETag` (RFC 9110, section 13.1.2). Returns whether it has. */
 function sendNotModified(ctx: Context): boolean {
   const header = ctx.req.headers['if-none-match']
   if (header === undefined || ctx.status >= 300 || !['GET', 'HEAD'].includes(ctx.method)) return false

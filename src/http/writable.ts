@@ -4,10 +4,11 @@ import { DeclarationError, NoAttributes, UnknownAttribute, UnlistedField } from 
 import type { DeclaredRoute } from '../routing/declared-route.js'
 
 /**
- * Returns the attributes of a record that a request may set: those that the handler lists, else the fields of its resource if the
- * record belongs to the model, else all of its class.
+ * Returns the attributes of a record that a request may set: those that the handler lists, else the `fields` of its resource if
+ * the record belongs to the model, else all attributes of its class.
  *
- * @throws NoAttributes, UntypedAttribute if the class does not describe them
+ * @param only the attributes that the handler lists
+ * @throws NoAttributes, UntypedAttribute if the class does not describe its attributes
  * @throws UnlistedField (500) if the handler lists an attribute of the model that is not one of the fields
  * @throws UnknownAttribute if the handler lists something else
  */
@@ -20,10 +21,10 @@ export function writableAttributes(
   if (typeof constructor !== 'function') throw new NoAttributes('An object without a class')
   const attributes = declaredAttributes(constructor)
   const { model, fields } = resource ?? {}
-  const upper = fields && model && record instanceof model ? fields : undefined
-  const listed = only ?? upper
+  const modelFields = fields && model && record instanceof model ? fields : undefined
+  const listed = only ?? modelFields
   if (!listed) return attributes
-  const unlisted = upper && only?.find((name) => !upper.includes(name))
+  const unlisted = modelFields && only?.find((name) => !modelFields.includes(name))
   if (unlisted !== undefined) throw new UnlistedField(handlerName, unlisted)
   const names = attributes.map(({ name }) => name)
   const unknown = listed.find((name) => !names.includes(name))
@@ -46,7 +47,7 @@ export function pathKeysOf(
   return keys
 }
 
-/** The columns of an entity, or the decorated properties of another class. */
+/** @throws NoAttributes, UntypedAttribute if a class that is not an entity has no properties that decorators describe */
 function declaredAttributes(model: Function): readonly Attribute[] {
   const columns = attributesOf(model)
   if (columns.length > 0 || isEntity(model)) return columns
@@ -58,8 +59,8 @@ function declaredAttributes(model: Function): readonly Attribute[] {
 /**
  * Checks the `fields` and `requireMatch` options of the resources that have routes.
  *
- * @throws DeclarationError when one of the fields is not an attribute that a request can set, or when there is no model with a
- *   version that requests could match
+ * @throws DeclarationError when one of the `fields` is not an attribute that a request can set, or when `requireMatch` is set and
+ *   the resource has no model with a version
  */
 export function checkOptions(routes: readonly DeclaredRoute[]): void {
   for (const { resource, handlerName } of routes) {

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.js'
 import { memoize } from '../../common/memoize.js'
 
-/** One of the formats of bodies: an urlencoded form, a multipart form, JSON or XML. */
+/** A format of bodies: an urlencoded form, a multipart form, JSON or XML. */
 export type BodyFormat = 'form' | 'multipart' | 'json' | 'xml'
 
 /** The kind of a body by its content type; undefined for an unsupported type. */
@@ -17,7 +17,7 @@ const types: Record<BodyFormat, RegExp> = {
 /** The formats of bodies. */
 export const bodyFormats = Object.keys(types) as readonly BodyFormat[]
 
-/** The kind of a request's body. A request without one has none. */
+/** The kind of a request's body; undefined without a body, or if its type is not supported. */
 export function bodyKindOf(ctx: Context): BodyKind {
   return hasBody(ctx) ? declaredKindOf(ctx) : undefined
 }
@@ -28,7 +28,7 @@ export function hasForm(ctx: Context): boolean {
   return kind === 'form' || kind === 'multipart'
 }
 
-/** The kind that the content type declares, whether or not there is a body. */
+/** The kind that the content type declares, even if there is no body. */
 export function declaredKindOf(ctx: Context): BodyKind {
   return kindOfType(ctx.req.headers['content-type'] ?? '')
 }
@@ -38,7 +38,7 @@ const kindOfType = memoize((header): BodyKind => {
   return bodyFormats.find((format) => types[format].test(type.trim().toLowerCase()))
 })
 
-/** The charset that the content type declares; empty without one. Koa parses the whole header for it. */
+/** The charset that the content type declares; empty without one. Koa would parse a header without parameters, too. */
 export function charsetOf(ctx: Context): string {
   return ctx.req.headers['content-type']?.includes(';') ? ctx.request.charset : ''
 }

@@ -2,21 +2,22 @@ import { clientNetwork } from '../security/client-network.js'
 import type { Context } from '../../context.js'
 import { BadRequest, RequestTimeout, ServiceUnavailable } from '../../errors.js'
 
-/** The bytes of all bodies that may be in memory while they are read, or the size of a single body if that is larger. */
+/** The maximum bytes in memory of all bodies that are being read. If the limit of one body is larger, that limit counts. */
 const budget = 64 * 1024 * 1024
 
 /** The slowest rate that is accepted: this number of bytes within this number of milliseconds. */
 const minRate = { bytes: 1024, milliseconds: 10_000 }
 
-/** Milliseconds between two checks of the rate. */
+/** The milliseconds between two checks of the rate. */
 const checkInterval = 1000
 
 /**
- * The bodies that an application is reading. Each one ends: with its last byte, with its connection, with 408 if it is too
- * slow, or with 503 if all of them together need too much memory.
+ * The bodies that an application is reading. Each reading ends: with the last byte, with the connection, with 408 if the body
+ * arrives too slowly, or with 503 if all bodies together need too much memory.
  */
 export class BodyReads {
   private readonly reads = new Set<BodyRead>()
+  /** The bytes of all bodies that are in memory. */
   private held = 0
   private timer: NodeJS.Timeout | undefined
 
@@ -45,6 +46,7 @@ export class BodyReads {
     }
   }
 
+  /** Stops counting a body, unless that has happened before. */
   private end(read: BodyRead): void {
     if (this.reads.delete(read)) this.held -= read.held
   }
@@ -57,6 +59,7 @@ export class BodyReads {
     return [...this.reads].find(({ client, held }) => held > 0 && totals.get(client) === most)
   }
 
+  /** Ends the slow readings. The timer stops when nothing is being read. */
   private checkRates(): void {
     const now = performance.now()
     for (const read of this.reads) read.checkRate(now)
@@ -70,9 +73,10 @@ export class BodyReads {
 export class BodyRead {
   /** The bytes of the body that are in memory. */
   held = 0
-  /** Ends the reading with an error. The function that reads the body replaces it. */
+  /** Ends the reading with an error. The code that reads the body sets this function. */
   onFail = (_error: Error): void => {}
   private failure: Error | undefined
+  /** The time of the last check, and the bytes that the connection had received by then. */
   private checked: { at: number; bytes: number } | undefined
 
   constructor(
@@ -92,15 +96,16 @@ export class BodyRead {
     this.onHold(bytes)
   }
 
+  /** Ends the reading with an error, or with the earlier one if it has failed before. */
   fail(error: Error): void {
     this.failure ??= error
     this.onFail(this.failure)
   }
 
   /**
-   * Returns the next piece of the body as it was sent, or undefined at its end. The connection waits meanwhile.
+   * Returns the next piece of the body as it was sent, or undefined at its end. Until the next call, the client has to wait.
    *
-   * @throws BadRequest (400) when the client disconnects; the error with which the reading fails
+   * @throws BadRequest (400) when the client disconnects, and the error that was passed to `fail`
    */
   async next(): Promise<Buffer | undefined> {
     const { req } = this.ctx
@@ -114,19 +119,23 @@ export class BodyRead {
     }
   }
 
-  /** @param now the time in milliseconds */
+  /**
+   * Fails if too few bytes have arrived since the last check.
+   *
+   * @param now the time of `performance.now()`
+   */
   checkRate(now: number): void {
     const { req } = this.ctx
     const bytes = req.socket.bytesRead
     if (this.checked && now - this.checked.at < minRate.milliseconds) return
     const isSlow = this.checked && bytes - this.checked.bytes < minRate.bytes
     this.checked = { at: now, bytes }
-    // Bytes that have arrived and have not been read wait for this process, not for the client.
+    // If bytes wait to be read, this process is slow, not the client.
     if (isSlow && !req.complete && req.readableLength === 0)
       this.fail(new RequestTimeout(minRate.milliseconds))
   }
 
-  /** Waits until there may be another piece. */
+  /** Waits until there may be another piece, or until the reading fails. */
   private waitForEvent(): Promise<void> {
     const { req } = this.ctx
     const events = ['readable', 'end', 'error', 'close']

@@ -5,12 +5,12 @@ import type { Context } from '../../context.js'
 import { BadRequest, ContentTooLarge, DecompressionBomb } from '../../errors.js'
 import type { BodyRead } from './body-reads.js'
 
-/** A body that is read separately from the connection: if it fails, the connection can still send a response. */
+/** The request itself, or the stream that decompresses it. A failure of that stream does not close the connection. */
 export type BodyStream = Readable & { headers: IncomingHttpHeaders }
 
 const decompressors = { gzip: createUnzip, deflate: createUnzip, br: createBrotliDecompress }
 
-/** The encoding of a request's body, if it is supported. */
+/** The encoding of a request's body; undefined if it is not supported. */
 export function encodingOf(ctx: Context): keyof typeof decompressors | 'identity' | undefined {
   const encoding = ctx.req.headers['content-encoding']?.toLowerCase() || 'identity'
   return encoding === 'identity' || encoding === 'gzip' || encoding === 'deflate' || encoding === 'br'
@@ -18,12 +18,14 @@ export function encodingOf(ctx: Context): keyof typeof decompressors | 'identity
     : undefined
 }
 
-/** How many times as large a body may become, once it is larger than `small` bytes. */
+/** The maximum ratio between the decompressed and the compressed size of a body. */
 const maxRatio = 100
-const small = 64 * 1024
 
-/** The body of a request, decompressed. */
-export function decompressed(ctx: Context): BodyStream {
+/** The decompressed bytes up to which the ratio is not checked, because small bodies can be compressed well. */
+const uncheckedSize = 64 * 1024
+
+/** Returns the body of a request. If it is compressed, the stream decompresses it, and fails with DecompressionBomb (413). */
+export function decompressBody(ctx: Context): BodyStream {
   const encoding = encodingOf(ctx) ?? 'identity'
   if (encoding === 'identity') return ctx.req
   const decompressor = ctx.req.pipe(decompressors[encoding]())
@@ -34,26 +36,27 @@ export function decompressed(ctx: Context): BodyStream {
   const bounded = new Transform({
     transform(chunk: Buffer, _encoding, done) {
       written += chunk.length
-      // The number of bytes that zlib has taken in so far.
-      const isBomb = written > small && written > maxRatio * decompressor.bytesWritten
+      // `bytesWritten` is the number of compressed bytes that zlib has processed.
+      const isBomb = written > uncheckedSize && written > maxRatio * decompressor.bytesWritten
       if (isBomb) done(new DecompressionBomb(maxRatio))
       else done(null, chunk)
     },
   })
-  // A failure of either ends the other one; it is the reader of the result who sees it.
+  // A failure of one stream destroys the other one. The reader of the result receives the error, so the callback ignores it.
   pipeline(decompressor, bounded, () => {})
   const { 'content-encoding': _encoding, 'content-length': _length, ...headers } = ctx.req.headers
   return Object.assign(bounded, { headers })
 }
 
-/** Decodes UTF-8 without a byte order mark. */
+/** Decodes UTF-8, and omits a byte order mark. */
 const utf8 = new TextDecoder()
 
 /**
- * Reads a body as text.
+ * Reads a body as a string.
  *
- * @throws ContentTooLarge (413) when it has more bytes than the limit, BadRequest (400) when the client disconnects, and
- * the error with which the reading fails
+ * @param limit the maximum number of bytes
+ * @throws ContentTooLarge (413) when the body has more bytes than the limit, BadRequest (400) when the client disconnects, an
+ *   Error when the body has been read before, and the errors of the decompression and of `read`
  */
 export function readText(
   body: BodyStream,

@@ -9,7 +9,7 @@ import {
 } from '../../errors.js'
 import { bodyFormats, bodyKindOf, charsetOf, hasBody, type BodyFormat } from './body-kind.js'
 import { BodyReads, type BodyRead } from './body-reads.js'
-import { decompressed, encodingOf, readText } from './body-stream.js'
+import { decompressBody, encodingOf, readText } from './body-stream.js'
 import {
   defaultMembersLimit,
   hasTooManyMembers,
@@ -38,13 +38,15 @@ export interface BodyOptions {
 /** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
 export type BodyReader = (ctx: Context) => Promise<void>
 
+/** The supported charsets: UTF-8 and its subset ASCII. A content type without a charset has an empty one. */
 const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
 
 /**
  * Creates the reader of forms, multipart forms, JSON and XML. Without a body, `ctx.request.body` is an empty object.
  *
- * The reader throws UnsupportedMediaType (415) for another type or encoding, ContentTooLarge (413) over the limit, and
- * BadRequest (400) for a malformed body.
+ * The reader throws UnsupportedMediaType (415) for another type or encoding; ContentTooLarge, TooManyFields, TooManyMembers and
+ * DecompressionBomb (413) over the limits; BadRequest (400) for a malformed body; RequestTimeout (408) for a slow one; and
+ * TooManyUploads (429) and ServiceUnavailable (503) when too many bodies are being read.
  */
 export function bodyReader({
   bodyLimit = 1024 * 1024,
@@ -64,24 +66,25 @@ export function bodyReader({
     const kind = bodyKindOf(ctx)
     try {
       if (kind === 'multipart') {
-        // A form that waits for a place is not read yet, so its rate does not count.
-        const read = () =>
-          reads.run(ctx, (one) => readMultipart(ctx, { body: bodyLimit, files: filesLimit }, one))
-        await slots.run(clientNetwork(ctx.ip), read)
-      } else if (kind === 'form') await reads.run(ctx, (one) => readForm(ctx, one))
-      else await reads.run(ctx, (one) => readDocument(ctx, one))
+        // `reads` is called in the slot, because the rate of a form that waits for a slot does not count.
+        const work = () =>
+          reads.run(ctx, (read) => readMultipart(ctx, { body: bodyLimit, files: filesLimit }, read))
+        await slots.run(clientNetwork(ctx.ip), work)
+      } else if (kind === 'form') await reads.run(ctx, (read) => readForm(ctx, read))
+      else await reads.run(ctx, (read) => readDocument(ctx, read))
     } catch (error) {
       throw explain(error, bodyLimit)
     }
   }
 
   async function readDocument(ctx: Context, read: BodyRead): Promise<void> {
-    const text = await readText(decompressed(ctx), bodyLimit, read)
+    const text = await readText(decompressBody(ctx), bodyLimit, read)
     const parse = bodyKindOf(ctx) === 'xml' ? parseXml : parseJson
     Object.assign(ctx.request, { body: await parse(text, membersLimit) })
   }
 }
 
+/** @throws UnsupportedMediaType (415) when the encoding, the content type or the charset of the body is not supported */
 function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
   const encoding = encodingOf(ctx)
   if (!encoding) throw new UnsupportedMediaType(`The encoding "${ctx.get('Content-Encoding')}"`)
@@ -98,19 +101,20 @@ function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
     throw new UnsupportedMediaType('A compressed multipart body')
 }
 
-function parseJson(text: string, members: number): unknown {
+/** @throws BadRequest (400) when the text is not a JSON object or list, or is nested too deeply; TooManyMembers (413) */
+function parseJson(text: string, maxMembers: number): unknown {
   if (text === '') return {}
   if (!/^[ \t\n\r]*[[{]/.test(text))
     throw new BadRequest('The JSON body must be an object or a list, like { "name": "value" }.')
-  if (hasTooManyMembers(text, members)) throw new TooManyMembers(members)
-  const json = parsed(text)
+  if (hasTooManyMembers(text, maxMembers)) throw new TooManyMembers(maxMembers)
+  const json = parseText(text)
   if (isTooDeep(json)) throw new BadRequest('The body is nested too deeply.')
   if (hasPrototypeKey(json)) throw new BadRequest('The JSON body has a key "__proto__".')
   return json
 }
 
-/** Parses JSON. The error for malformed text contains the position of the mistake. */
-function parsed(text: string): unknown {
+/** @throws BadRequest (400) with the position of the mistake when the JSON is malformed */
+function parseText(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -121,7 +125,7 @@ function parsed(text: string): unknown {
 
 /** Converts the errors of the parsers to errors for the client. */
 function explain(error: unknown, limit: number): unknown {
-  // This is how qs reports too many fields.
+  // qs throws a RangeError when there are too many fields.
   if (error instanceof RangeError) return new TooManyFields()
   if (!(error instanceof Error)) return error
   // The types of koa-body's errors.

@@ -2,18 +2,18 @@ import { createRequire } from 'node:module'
 import type { koaBody } from 'koa-body'
 import type { Context } from '../../context.js'
 import type { BodyRead } from './body-reads.js'
-import { decompressed } from './body-stream.js'
+import { decompressBody } from './body-stream.js'
 
 /** The maximum number of fields of a form. */
 export const maxFields = 1000
 
 /**
- * How the names of fields are read, in both encodings of forms: `a=1&a=2` and `a[]=1&a[]=2` are lists, and `a[b]=1` is
- * an object. The type of qs lacks two of the options.
+ * The options of qs for the names of fields, in both encodings of forms: `a=1&a=2` and `a[]=1&a[]=2` are lists, and `a[b]=1` is
+ * an object.
  */
 export const nesting = {
   depth: 5,
-  // No list is longer than the form.
+  // A list may contain all fields of a form.
   arrayLimit: maxFields,
   parameterLimit: maxFields,
   throwOnLimitExceeded: true,
@@ -24,18 +24,23 @@ export const nesting = {
 /** koa-body and qs are loaded with the first form, so that an application without forms starts without them. */
 const require = createRequire(import.meta.url)
 
-/** Creates the reader of urlencoded forms, which sets `ctx.request.body`. */
+/**
+ * Creates the reader of urlencoded forms, which sets `ctx.request.body`.
+ *
+ * @param limit the maximum bytes of a form
+ */
 export function formReader(limit: number): (ctx: Context, read: BodyRead) => Promise<void> {
   let parse: ReturnType<typeof koaBody> | undefined
 
   return async function readForm(ctx, read) {
     parse ??= parserOf(limit)
-    const body = decompressed(ctx)
+    const body = decompressBody(ctx)
     const { request, method } = ctx
     const is = (...types: string[]) => ctx.is(...types)
     // A compressed body is read from another stream, so koa-body receives the members of the context that it uses.
     const context = body === ctx.req ? ctx : { req: body, request, method, is }
     const hold = (piece: Buffer): void => read.hold(piece.length)
+    // koa-body rejects with an error of the stream.
     read.onFail = (error) => body.emit('error', error)
     const parsed = parse(context as Context, async () => undefined)
     body.on('data', hold)
@@ -50,8 +55,9 @@ function parserOf(limit: number): ReturnType<typeof koaBody> {
     json: false,
     text: false,
     multipart: false,
-    // The route has decided that a body is read. The type requires members of an enum, whose values are these words.
+    // The route has already decided that the body is read. The type requires members of an enum with these values.
     parsedMethods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as never,
+    // The type lacks some of the options.
     queryString: {
       ...nesting,
       decoder: (part: string, decode: Decode) => decode(withSpaces(part)),
@@ -63,7 +69,7 @@ type Decode = (part: string) => string
 
 const [plus, space] = [0x2b, 0x20]
 
-/** Replaces each plus sign by a space. qs takes a quarter of a second for a million. */
+/** Replaces each plus sign by a space, because qs takes a quarter of a second for a million. The bytes are ASCII in UTF-8. */
 function withSpaces(part: string): string {
   if (!part.includes('+')) return part
   const bytes = Buffer.from(part)
@@ -72,10 +78,10 @@ function withSpaces(part: string): string {
   return bytes.toString()
 }
 
-/** Nests the fields of a multipart form exactly as the same fields of an urlencoded one. */
+/** Nests the fields of a multipart form exactly as the same fields of an urlencoded form. */
 export function nest(fields: ReadonlyArray<readonly [name: string, value: string]>): Record<string, unknown> {
   const qs: typeof import('qs') = require('qs')
-  // Only the names are encoded. Each value is represented by its number.
+  // Only the names are encoded. The index of a field represents its value, which the decoder inserts.
   const text = fields.map(([name], index) => `${encodeURIComponent(name)}=${index}`).join('&')
   return qs.parse(text, {
     ...nesting,
@@ -83,7 +89,7 @@ export function nest(fields: ReadonlyArray<readonly [name: string, value: string
   })
 }
 
-/** The value of a field that accepts one: the last value, because a checkbox follows a hidden field with its name. */
+/** The value of a field for a single value: the last one that was sent, because a checkbox follows a hidden field of its name. */
 export function lastValue(value: unknown): unknown {
   return Array.isArray(value) ? value.at(-1) : value
 }

@@ -16,11 +16,16 @@ interface FormLimits {
 /** The maximum number of files of a form. */
 const maxFiles = 50
 
-/** Reads a multipart form: its fields into `ctx.request.body`, and its files into a folder of the request's own. */
+/**
+ * Reads the fields of a multipart form into `ctx.request.body`, writes its files to a folder for the request, and describes them
+ * in `ctx.request.files`.
+ *
+ * @throws ContentTooLarge, TooManyFields (413), UnsupportedMediaType (415), BadRequest (400), and the errors of `read`
+ */
 export async function readMultipart(ctx: Context, limits: FormLimits, read: BodyRead): Promise<void> {
   const boundary = boundaryOf(ctx.get('Content-Type'))
   const form = new MultipartForm(ctx, limits, read)
-  // The headers of the parts count, too, up to the size of the fields.
+  // The whole form: the fields, the headers of its parts, which may be as large, and the files.
   const limit = 2 * limits.body + limits.files
   let left = limit
   async function next(): Promise<Buffer | undefined> {
@@ -37,7 +42,7 @@ export async function readMultipart(ctx: Context, limits: FormLimits, read: Body
   Object.assign(ctx.request, { body: nest(form.fields), files: groupByField(form.files) })
 }
 
-/** Receives the decoded content of a part. */
+/** Receives the decoded content of one part. */
 interface Sink {
   write(piece: Buffer): unknown
   end(): unknown
@@ -47,8 +52,10 @@ interface Sink {
 class MultipartForm implements PartReceiver {
   readonly fields: Array<readonly [name: string, value: string]> = []
   readonly files: Array<readonly [name: string, file: UploadedFile]> = []
+  /** The bytes of all fields and of all files so far. */
   private readonly sizes = { body: 0, files: 0 }
   private decode: Decoder = identity
+  /** The sink of the current part; undefined for a file without a name, which is ignored. */
   private sink: Sink | undefined
   private handle: FileHandle | undefined
 
@@ -69,11 +76,12 @@ class MultipartForm implements PartReceiver {
   }
 
   async end(): Promise<void> {
+    // Without a piece, the decoder returns what is left.
     await this.content()
     await this.sink?.end()
   }
 
-  /** Closes the file that is being written. */
+  /** Closes the last file, if an error has left it open. */
   async close(): Promise<void> {
     await this.handle?.close()
   }
@@ -114,40 +122,48 @@ class MultipartForm implements PartReceiver {
     }
   }
 
-  private count(what: 'body' | 'files', bytes: number): void {
-    this.sizes[what] += bytes
-    if (this.sizes[what] > this.limits[what]) throw new ContentTooLarge(this.limits[what])
+  /** @throws ContentTooLarge (413) when all fields, or all files, have too many bytes */
+  private count(kind: 'body' | 'files', bytes: number): void {
+    this.sizes[kind] += bytes
+    if (this.sizes[kind] > this.limits[kind]) throw new ContentTooLarge(this.limits[kind])
   }
 }
 
-/** Ignores a part without a name, and one with the name of a member that every object has. */
+/** Whether a part has a name, and not that of a property that every object has, such as `constructor`. Others are ignored. */
 function isFieldName(name: string | undefined): name is string {
   return name !== undefined && !(name in Object.prototype)
 }
 
-/** Decodes a piece of a part's content, or without a piece what is left at its end. */
+/** Decodes a piece of a part's content. Without a piece, at the end of the part, it decodes what is left. */
 type Decoder = (piece?: Buffer) => Buffer
 
 const nothing = Buffer.alloc(0)
 const identity: Decoder = (piece = nothing) => piece
 
-/** The decoder of a transfer encoding, which only old clients use. */
+/**
+ * Returns the decoder for a transfer encoding, which only old clients use.
+ *
+ * @throws UnsupportedMediaType (415) for any encoding besides base64 and the identity
+ */
 function decoderOf(encoding: string): Decoder {
   if (['7bit', '8bit', 'binary'].includes(encoding)) return identity
   if (encoding !== 'base64')
     throw new UnsupportedMediaType(`The transfer encoding ${JSON.stringify(encoding)}`)
+  // base64 is decoded in groups of four characters.
   let rest = ''
   return (piece) => {
     rest += piece?.toString('latin1').replaceAll(/\s+/g, '') ?? ''
-    const whole = piece ? rest.length - (rest.length % 4) : rest.length
-    const decoded = Buffer.from(rest.slice(0, whole), 'base64')
-    rest = rest.slice(whole)
+    const end = piece ? rest.length - (rest.length % 4) : rest.length
+    const decoded = Buffer.from(rest.slice(0, end), 'base64')
+    rest = rest.slice(end)
     return decoded
   }
 }
 
+/** @throws UnsupportedMediaType (415) when the charset is unknown */
 function textDecoder(charset: string): InstanceType<typeof TextDecoder> {
   try {
+    // `ignoreBOM` keeps a byte order mark, which is part of the value of a field.
     return new TextDecoder(charset, { ignoreBOM: true })
   } catch {
     throw new UnsupportedMediaType(`The charset ${JSON.stringify(charset)}`)

@@ -1,6 +1,6 @@
 import { BadRequest, TooManyFields } from '../../errors.js'
 
-/** The maximum length of a part's headers. */
+/** The maximum bytes of a part's headers. */
 const maxHeadersLength = 2048
 
 const crlf = Buffer.from('\r\n')
@@ -12,6 +12,7 @@ export interface Part {
   name: string | undefined
   /** The name of the file without its folder; undefined if the part is a field. */
   filename: string | undefined
+  /** The content type without parameters, `text/plain` by default. */
   type: string
   charset: string
   /** The value of `Content-Transfer-Encoding`. */
@@ -26,9 +27,9 @@ export interface PartReceiver {
 }
 
 /**
- * The boundary between the parts of a multipart body (RFC 2046, section 5.1.1).
+ * Returns the boundary between the parts of a multipart body (RFC 2046, section 5.1.1).
  *
- * @throws BadRequest (400) when the content type has none, or one that is not allowed
+ * @throws BadRequest (400) when the content type has no boundary, or one that is not allowed
  */
 export function boundaryOf(contentType: string): string {
   const [, quoted, plain = ''] = /;\s*boundary=(?:"([^"]*)"|([^;\s]*))/i.exec(contentType) ?? []
@@ -39,11 +40,11 @@ export function boundaryOf(contentType: string): string {
 }
 
 /**
- * Splits a multipart form into its parts (RFC 7578). It requests a piece of the body when the previous one has been received,
- * and ends when the pieces end, whatever they contain.
+ * Splits a multipart form into its parts (RFC 7578). It requests a piece of the body when the receiver has processed the previous
+ * one, and ends when the pieces end, whatever they contain.
  *
  * @param next returns the next piece of the body; undefined at its end
- * @throws TooManyFields (413) when there are more delimiters, BadRequest (400) when the body is malformed
+ * @throws TooManyFields (413) when there are more than `maxDelimiters`, BadRequest (400) when the body is malformed
  */
 export async function readParts(
   next: () => Promise<Buffer | undefined>,
@@ -52,18 +53,18 @@ export async function readParts(
   receiver: PartReceiver,
 ): Promise<void> {
   const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
-  // The first delimiter may be at the start of the body.
+  // A delimiter begins with a line break, which the first one lacks at the start of the body.
   let data: Buffer = crlf
   let delimiters = 0
 
-  /** Adds the next piece to the data, of which the bytes before `start` are no longer needed. */
+  /** Removes the bytes before `start` from the data, and appends the next piece. */
   async function readMore(start = 0): Promise<void> {
     const piece = await next()
     if (!piece) throw new BadRequest('The multipart body is incomplete.')
     data = start < data.length ? Buffer.concat([data.subarray(start), piece]) : piece
   }
 
-  /** Passes on everything before the next delimiter, from `start`, and removes it and the delimiter. */
+  /** Calls `pass` with the data from `start` to the next delimiter, and removes everything up to the end of the delimiter. */
   async function readUntilDelimiter(start: number, pass: (piece: Buffer) => unknown): Promise<void> {
     for (;;) {
       const found = data.indexOf(delimiter)
@@ -82,7 +83,7 @@ export async function readParts(
     }
   }
 
-  /** Reads the end of a delimiter's line, and leaves its line break. Returns whether it was the last delimiter. */
+  /** Removes the rest of a delimiter's line, but not its line break. Returns whether it was the last delimiter. */
   async function readLineEnd(): Promise<boolean> {
     let end = 0
     for (;;) {
@@ -96,7 +97,7 @@ export async function readParts(
     return false
   }
 
-  /** Reads the headers of a part, and leaves their last line break, with which a delimiter could begin. */
+  /** Removes the headers of a part, but not their last line break, with which a delimiter could begin. */
   async function readHeaders(): Promise<Part> {
     let end: number
     while ((end = data.indexOf('\r\n\r\n')) < 0 && data.length <= maxHeadersLength) await readMore()
@@ -112,10 +113,11 @@ export async function readParts(
     await readUntilDelimiter(crlf.length, (piece) => receiver.content(piece))
     await receiver.end()
   }
-  // The text after the last delimiter is ignored.
+  // Everything after the last delimiter is read and ignored.
   while (await next());
 }
 
+/** @throws BadRequest (400) when a header is malformed or repeated */
 function headersOf(lines: readonly string[]): Map<string, string> {
   const headers = new Map<string, string>()
   for (const line of lines) {
@@ -130,6 +132,7 @@ function headersOf(lines: readonly string[]): Map<string, string> {
   return headers
 }
 
+/** @throws BadRequest (400) when the part is not form-data, or an extended parameter is malformed */
 function partOf(headers: Map<string, string>): Part {
   const disposition = headers.get('content-disposition') ?? ''
   if (!/^form-data[\t ]*(?:;|$)/i.test(disposition))
@@ -145,7 +148,10 @@ function partOf(headers: Map<string, string>): Part {
   }
 }
 
-/** The parameters of a header: `name="a"`, `name=a` or `name*=utf-8''a`, in which the value is percent-encoded. */
+/**
+ * The parameters of a header: `name="a"`, `name=a`, or `name*=utf-8''a` with a percent-encoded value, which takes precedence. In
+ * quotes, a backslash escapes only a quote or a backslash.
+ */
 function parametersOf(header: string): Record<string, string | undefined> {
   const parameters: Record<string, string | undefined> = Object.create(null)
   const pattern = /;[\t ]*([^\s=;"]+)=(?:"((?:[^"\\]|\\["\\]|\\(?!["\\]))*)"|([^\s;"]*))/g
@@ -158,14 +164,14 @@ function parametersOf(header: string): Record<string, string | undefined> {
   return parameters
 }
 
-/** The value of an extended parameter (RFC 8187). */
+/** @throws BadRequest (400) when the value of an extended parameter is malformed (RFC 8187) */
 function extendedValue(value: string): string {
   const [, encoded = ''] = /^utf-8'[^']*'([^']*)$/i.exec(value) ?? []
   try {
     const decoded = decodeURIComponent(encoded)
     if (decoded !== '' && !/[\r\n]/.test(decoded)) return decoded
   } catch {
-    // Thrown below: the percent-encoding is malformed.
+    // The percent-encoding is malformed, which is reported below.
   }
   throw new BadRequest('A parameter of a multipart header is malformed.')
 }

@@ -7,7 +7,7 @@ import type { Context } from '../../context.js'
 /** The prefix of our folders' names, because other programs use the same temporary folder. */
 const prefix = 'resource-kit-upload-'
 
-/** Milliseconds after which no request can still need its folder: a day. */
+/** The milliseconds after which no request can still need its folder: a day. */
 const lifetime = 24 * 60 * 60 * 1000
 
 /** Creates a folder for the uploaded files of a request. Returns its path. */
@@ -21,12 +21,14 @@ export function removeUploadFolder(folder: string): Promise<void> {
 }
 
 /**
- * Deletes the folders that processes have left behind which were killed during an upload, when they are older than a day.
- * A folder that cannot be deleted stays: it may be that of another user.
+ * Deletes folders that are older than a day: they belong to processes that were killed during an upload. A folder that cannot be
+ * deleted is ignored, because it may be that of another user.
+ *
+ * @param now the time in milliseconds since 1970
  */
 export async function removeStaleUploads(now = Date.now(), parent = tmpdir()): Promise<void> {
   const names = await readdir(parent).catch(() => [])
-  for (const name of names.filter((one) => one.startsWith(prefix))) {
+  for (const name of names.filter((it) => it.startsWith(prefix))) {
     const folder = join(parent, name)
     const found = await lstat(folder).catch(() => undefined)
     if (found?.isDirectory() && now - found.mtimeMs > lifetime)
@@ -36,7 +38,7 @@ export async function removeStaleUploads(now = Date.now(), parent = tmpdir()): P
 
 const folders = new PerRequest<Promise<string>>()
 
-/** The folder for the uploaded files of a request. It is made with the first of them. */
+/** The folder for the uploaded files of a request. The first file creates it. */
 export function uploadFolder(ctx: Context): Promise<string> {
   const folder = folders.get(ctx) ?? makeUploadFolder()
   folders.set(ctx, folder)
@@ -48,7 +50,7 @@ export function hasUploads(ctx: Context): boolean {
   return folders.has(ctx)
 }
 
-/** Deletes the uploaded files of a request that nobody moved elsewhere. */
+/** Deletes the uploaded files of a request that the handler has not moved elsewhere. */
 export async function removeUploads(ctx: Context): Promise<void> {
   const folder = await folders.get(ctx)?.catch(() => undefined)
   if (folder) await removeUploadFolder(folder)

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ServiceUnavailable, TooManyUploads } from '../../errors.js'
 
-/** The number of multipart forms of one client that are read at the same time. */
+/** The maximum number of multipart forms of one client that are read at the same time. */
 const perClient = 5
 
-/** Milliseconds for which a further form of the client waits. */
+/** The milliseconds for which a further form of the client waits. */
 const waitLimit = 5000
 
 interface Client {
@@ -18,17 +18,18 @@ export class UploadSlots {
   private running = 0
   private readonly clients = new Map<string, Client>()
 
-  /** @param limit the number of forms of all clients */
+  /** @param limit the maximum number of forms of all clients */
   constructor(private readonly limit: number) {}
 
   /**
-   * Reads a form.
+   * Runs `work`, which reads a form.
    *
+   * @param address the address of the client, or its network
    * @throws TooManyUploads (429) when the client's other forms take too long; ServiceUnavailable (503) at the limit
    */
-  async run(name: string, work: () => Promise<void>): Promise<void> {
-    const client = this.clients.get(name) ?? { running: 0, waiting: new Set() }
-    this.clients.set(name, client)
+  async run(address: string, work: () => Promise<void>): Promise<void> {
+    const client = this.clients.get(address) ?? { running: 0, waiting: new Set() }
+    this.clients.set(address, client)
     if (client.running < perClient) client.running++
     else await waitForTurn(client)
     try {
@@ -39,11 +40,12 @@ export class UploadSlots {
       this.running++
       await work().finally(() => this.running--)
     } finally {
+      // A form that waits takes over this one's place, so `running` stays the same.
       const [next] = client.waiting
       if (next) {
         client.waiting.delete(next)
         next.abort()
-      } else if (--client.running === 0) this.clients.delete(name)
+      } else if (--client.running === 0) this.clients.delete(address)
     }
   }
 }

@@ -5,7 +5,7 @@ import { defaultMembersLimit } from '../../data/attributes/json-limits.js'
 import { BadRequest, TooManyMembers } from '../../errors.js'
 import { childName } from '../formats/xml.js'
 
-/** saxes is loaded with the first document: an application that gets none starts without it. */
+/** saxes is loaded with the first document, so that an application without XML starts without it. */
 const require = createRequire(import.meta.url)
 
 /** The maximum depth of elements. */
@@ -23,11 +23,12 @@ interface Element {
 
 /**
  * Reads an XML document as the fields of a record: the children of its root. An element with `nil="true"` is null.
- * Repeated elements are a list, and so are elements that have the names which `toXml` gives to items. Only the five
- * predefined entities are known and a DOCTYPE is rejected, so no document grows when it is read.
+ * Repeated elements are a list, and so is an element whose only children have the name that `toXml` gives to its items. Only the
+ * five predefined entities are supported and a DOCTYPE is rejected, so no document grows when it is read.
  *
- * @param members the most elements, attributes, entities, comments, CDATA sections and processing instructions
- * @throws BadRequest (400) when the document is not well-formed, is nested too deep, or has a DOCTYPE; TooManyMembers (413)
+ * @param members the maximum number of elements, attributes, entities, comments, CDATA sections and processing instructions
+ * @throws BadRequest (400) when the document is not well-formed, is nested too deeply, or has a DOCTYPE or an element
+ *   `__proto__`; TooManyMembers (413)
  */
 export async function parseXml(
   text: string,
@@ -68,7 +69,7 @@ async function writeSlices(parser: Saxes.SaxesParser, text: string): Promise<voi
   }
 }
 
-/** The sections in which `&` does not begin a reference, with their ends. */
+/** The beginnings and ends of the sections in which `&` does not begin a reference. */
 const sections = new Map([
   ['<!--', '-->'],
   ['<![CDATA[', ']]>'],
@@ -78,17 +79,19 @@ const sections = new Map([
 /** A character that XML does not allow (XML 1.0, section 2.2). */
 const disallowed = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
 
-/** The number of characters of a comment or of a processing instruction that the parser reads. */
+/** The parser receives a longer comment without its content, and only so many characters of a processing instruction. */
 const maxSectionLength = 200
 
 /**
- * Takes the contents of CDATA sections, and most of long comments and processing instructions, out of a document, because the
- * parser appends characters like `]` one by one. Counts the references to entities and characters, for which it has no event,
- * until there are more than `most`.
+ * Removes the contents of CDATA sections, and most of long comments and processing instructions, from a document, because the
+ * parser appends characters like `]` one by one. Counts the references to entities and characters, for which the parser has no
+ * event, until there are more than `limit`.
+ *
+ * @returns the document that remains, the contents of the CDATA sections, and the number of references
  */
 function withoutSections(
   document: string,
-  most: number,
+  limit: number,
 ): { skeleton: string; cdata: string[]; references: number } {
   const text = withoutCarriageReturns(document)
   if (disallowed.test(text)) throw new BadRequest('The XML body has a character that XML does not allow.')
@@ -96,7 +99,7 @@ function withoutSections(
   const pieces: string[] = []
   let [references, start] = [0, 0]
   const marks = /&|<!--|<!\[CDATA\[|<\?/g
-  for (let mark = marks.exec(text); mark && references + cdata.length <= most; mark = marks.exec(text)) {
+  for (let mark = marks.exec(text); mark && references + cdata.length <= limit; mark = marks.exec(text)) {
     const end = sections.get(mark[0])
     if (end === undefined) {
       references++
@@ -105,11 +108,13 @@ function withoutSections(
     const position = text.indexOf(end, marks.lastIndex)
     if (position < 0) throw new BadRequest(`The XML body is not well-formed: ${mark[0]} has no ${end}.`)
     const content = text.slice(marks.lastIndex, position)
+    // A comment must not end with `-` either.
     if (end === '-->' && `${content}-`.includes('--'))
       throw new BadRequest('The XML body is not well-formed: a comment contains --.')
     if (end === ']]>') cdata.push(content)
     if (end === ']]>' || content.length > maxSectionLength) {
       pieces.push(text.slice(start, marks.lastIndex))
+      // The parser needs the name of a processing instruction. The cut may divide a character.
       if (end === '?>') pieces.push(content.slice(0, maxSectionLength).toWellFormed())
       start = position
     }
@@ -121,8 +126,8 @@ function withoutSections(
 const [cr, lf] = [0x0d, 0x0a]
 
 /**
- * A document with the line ends of Unix (XML 1.0, section 2.11), of which the parser handles those of other systems one by one.
- * A million of them are replaced far faster as bytes than as text.
+ * Replaces the line ends of other systems by those of Unix (XML 1.0, section 2.11), which the parser would do one by one. A
+ * million are replaced far faster in bytes than in a string.
  */
 function withoutCarriageReturns(document: string): string {
   if (!document.includes('\r')) return document
@@ -141,11 +146,12 @@ class XmlReader {
   private members = 0
   private readonly elements: Element[] = []
 
-  constructor(private readonly most: number) {}
+  constructor(private readonly maxMembers: number) {}
 
+  /** @throws TooManyMembers (413) */
   count(added = 1): void {
     this.members += added
-    if (this.members > this.most) throw new TooManyMembers(this.most)
+    if (this.members > this.maxMembers) throw new TooManyMembers(this.maxMembers)
   }
 
   open(): void {
@@ -196,7 +202,7 @@ function fieldsOf({ children }: Element): Record<string, unknown> {
   )
 }
 
-/** The items of a list, if they have the name that `toXml` gives them. Other values stay as they are. */
+/** The items of a list, if the only children of its element have the name that `toXml` gives to items. Else the value itself. */
 function listOf(name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const [item, ...others] = Object.entries(value)

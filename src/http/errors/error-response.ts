@@ -10,7 +10,7 @@ import { sourceExcerpt } from './source-excerpt.js'
 
 /** The dependencies of error pages. */
 export interface ErrorPages {
-  /** Whether error pages show internals: in development. */
+  /** Whether error pages show internals, as in development. */
   showsInternals: boolean
   routes: readonly DeclaredRoute[]
   /** Renders a template of the framework. */
@@ -31,7 +31,7 @@ const staleHeaders = [
   'X-Total-Count',
 ]
 
-/** Responds to a failed request with problem details in JSON or XML, or a page. Every error response is made here. */
+/** Responds to a failed request with problem details in JSON or XML, or with a page. Every error response is created here. */
 export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages): void {
   for (const header of staleHeaders) ctx.remove(header)
   if (error instanceof errors.ValidationErrors) ctx.translateErrors(error)
@@ -51,6 +51,7 @@ export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages
   ctx.body = errorPage(ctx, error, problem, pages)
 }
 
+/** The headers that an error for the client sets, such as `Retry-After`. */
 function headersOf(error: unknown): Record<string, string> {
   const headers: unknown = isForClient(error) ? Reflect.get(error, 'headers') : undefined
   return typeof headers === 'object' && headers !== null ? { ...headers } : {}
@@ -84,7 +85,7 @@ const ownErrors = new Set<unknown>(Object.values(errors).filter((error) => error
 
 /**
  * The detail that a page shows to visitors: the translation `error.detail.<name of the error>`, else the errors of the
- * record, or the message if the application wrote it.
+ * record, else the message, unless the error is one of the framework.
  */
 function detailFor(ctx: Context, error: unknown, { detail }: ProblemDetails): string | undefined {
   if (detail === undefined || !(error instanceof Error)) return undefined
@@ -118,10 +119,10 @@ function internals(ctx: Context, error: unknown, { routes }: ErrorPages): Record
 /** The errors of a record, one line for each field. */
 function violations(error: unknown): string[] {
   if (!(error instanceof errors.ValidationErrors)) return []
-  return Object.entries(error.messages).map(([field, texts]) => `${field}: ${texts.join(' ')}`)
+  return Object.entries(error.messages).map(([field, messages]) => `${field}: ${messages.join(' ')}`)
 }
 
-/** The names of the session's values. The values may be secrets. */
+/** The names of the session's values. The values themselves may be secrets. */
 function sessionKeys(ctx: Context): string[] {
   return ctx.hasSession ? Object.keys(ctx.session) : []
 }

@@ -4,7 +4,7 @@ import { HttpError, StaleRecord, ValidationErrors } from '../../errors.js'
 import type { ProblemDetails } from '../formats/format.js'
 import { dataFormats } from '../formats/formats.js'
 
-/** Returns the problem details of an error. An error other than an HttpError reveals nothing about itself. */
+/** Returns the problem details of an error. Its message is included only if it is for clients. */
 export function problemOf(error: unknown, ctx: Pick<Context, 'requestId' | 't'>): ProblemDetails {
   const status = statusOf(error)
   return {
@@ -30,8 +30,8 @@ export function statusOf(error: unknown): number {
 }
 
 /**
- * Whether an error determines the response: an HttpError, or an error of Koa's `ctx.throw`. The `status` of any other error has
- * another meaning, such as the response of a service that the handler called.
+ * Whether an error determines the response: an HttpError, or an error of Koa's `ctx.throw`, which has `expose`. The `status` of
+ * any other error has another meaning, such as the response of a service that the handler called.
  */
 export function isForClient(error: unknown): error is Error {
   return (
@@ -48,7 +48,7 @@ export function writeProblem(ctx: Context, name: keyof typeof dataFormats, probl
   ctx.body = format.writeProblem(problem)
 }
 
-/** The framework's errors have a message for the client. Others only if they are below 500 and have `expose`. */
+/** Whether the message is for clients: `isPublic` of an HttpError, and `expose` of an error of Koa with a status below 500. */
 function isPublic(error: unknown, status: number): error is Error {
   if (error instanceof HttpError) return error.isPublic
   return error instanceof Error && status < 500 && Reflect.get(error, 'expose') === true

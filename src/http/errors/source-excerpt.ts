@@ -35,6 +35,7 @@ export function sourceExcerpt(error: unknown, folder = process.cwd()): SourceExc
   return undefined
 }
 
+/** The `file` and `line` of the error, such as those of a template, and the lines of its stack. */
 function placesOf(error: unknown): Place[] {
   if (!(error instanceof Error)) return []
   const file: unknown = Reflect.get(error, 'file')
@@ -50,7 +51,7 @@ function framesOf({ message, stack = '' }: Error): string[] {
   return frames.split('\n').slice(1)
 }
 
-/** `    at PostsResource.show (/blog/src/actions/posts.ts:12:5)` */
+/** Parses a line of a stack: `    at PostsResource.show (/blog/src/actions/posts.ts:12:5)`. Returns one place, or none. */
 function placeOf(frame: string): Place[] {
   const [, where = '', line = ''] = /^\s+at (?:.*\()?(.+?):(\d+)(?::\d+)?\)?$/.exec(frame) ?? []
   if (where.startsWith('file:')) return [{ file: fileURLToPath(where), line: Number(line) }]
@@ -70,7 +71,7 @@ function excerptOf({ file, line }: Place, folder: string): SourceExcerpt | undef
   return { file: found.name, line, lines }
 }
 
-/** A file of the application, links resolved; undefined for any other. */
+/** The real path of a file of the application, and its name relative to the folder; undefined for any other file. */
 function findFile(file: string, folder: string): { path: string; name: string } | undefined {
   if (!extensions.has(extname(file))) return undefined
   try {

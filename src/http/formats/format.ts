@@ -1,8 +1,8 @@
-/** How values and errors are written in a format of responses. A new format is a file, and an entry of `dataFormats`. */
+/** Writes values and errors in a format of responses. A new format needs a file, and an entry of `dataFormats`. */
 export interface Format {
-  /** The media types that ask for it. The first one is that of responses. */
+  /** The media types by which a client requests the format. Responses have the first one. */
   mediaTypes: readonly string[]
-  /** The media type of problem documents, which also asks for the format if it is named after it. */
+  /** The media type of problem documents. If it ends with the name of the format, clients can request the format by it, too. */
   problemType: string
   /**
    * Writes a value.
@@ -16,7 +16,7 @@ export interface Format {
 
 /** The details of an error (RFC 9457). */
 export interface ProblemDetails {
-  /** The kind of problem, if the status says too little: `urn:resource-kit:stale-record`. */
+  /** The kind of problem, if the status is not specific enough: `urn:resource-kit:stale-record`. */
   type?: string
   status: number
   title: string

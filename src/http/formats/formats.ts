@@ -2,10 +2,10 @@ import { memoize } from '../../common/memoize.js'
 import { json } from './json.js'
 import { xml } from './xml.js'
 
-/** The formats of data. */
+/** The formats of data, by name. */
 export const dataFormats = { json, xml }
 
-/** The name of a format of responses: pages, or one of data. */
+/** The name of a format of responses: that of pages, or of a format of data. */
 export type FormatName = 'html' | keyof typeof dataFormats
 
 /** The formats of responses. The first ones are preferred if a client accepts several equally. */

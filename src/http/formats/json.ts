@@ -10,12 +10,13 @@ export const json: Format = {
 
 const millisecondsOfDay = 24 * 60 * 60 * 1000
 
-/** The number of days whose text is kept. */
+/** The maximum number of days in the cache. */
 const maxDays = 1000
 
-/** The beginning of each date of a day, by the number of the day: `2026-11-22T`. */
+/** A cache of the beginnings of formatted dates, `2026-11-22T`, by the number of days since 1970. */
 const daysAsText = new Map<number, string>()
 
+/** `00` to `99` */
 const twoDigits = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'))
 
 const { toJSON } = Date.prototype
@@ -28,7 +29,7 @@ export function toJson(value: unknown): string {
   return JSON.stringify(Array.isArray(value) ? value.map(withDatesAsText) : withDatesAsText(value))
 }
 
-/** Returns a copy of a record with text instead of dates. A value of another type, or with `toJSON`, is returned unchanged. */
+/** Returns a copy of a record with strings instead of dates. A value of another type, or with `toJSON`, is returned unchanged. */
 function withDatesAsText(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return value
   const copy: Record<string, unknown> = {}
@@ -59,6 +60,7 @@ function dateAsText(date: Date): string | null {
   return `${dayAsText(day, date)}${hours}:${minutes}:${twoDigits[seconds % 60]}.${fraction}Z`
 }
 
+/** @param date a date of the day, to format it if it is not in the cache */
 function dayAsText(day: number, date: Date): string {
   const cached = daysAsText.get(day)
   if (cached !== undefined) return cached

@@ -1,12 +1,12 @@
 import { memoize } from '../../common/memoize.js'
 import { dataFormats, formatOfType, formats, type FormatName } from './formats.js'
 
-/** The ranges that match a format, the most specific first: its media types, their groups, and everything. */
+/** The ranges of `Accept` that match each format, the most specific first: its media types, their groups, and everything. */
 const specificities = byFormat((name) => {
-  // Nobody means HTML by `application/*`, although XHTML is of that group.
+  // `application/*` belongs to XHTML, too, but clients do not mean HTML by it.
   if (name === 'html') return [['text/html', 'application/xhtml+xml'], ['text/*'], ['*/*']]
   const { mediaTypes, problemType } = dataFormats[name]
-  // Nobody means CSV by `application/problem+json`, although its problems are written so.
+  // The problems of a format like CSV may be JSON, but clients do not mean CSV by `application/problem+json`.
   const types = formatOfType(problemType) === name ? [...mediaTypes, problemType] : mediaTypes
   return [types, types.map((type) => type.replace(/\/.*/, '/*')), ['*/*']]
 })
@@ -26,10 +26,11 @@ export interface Preferences {
 }
 
 /**
- * Chooses the format of a response (RFC 9110, section 12.5.1; design, section 5).
+ * Chooses the format of a response (RFC 9110, section 12.5.1). A client that names no media type receives the format of its own
+ * body, else the default format.
  *
  * @param offered the formats that the handler offers
- * @returns undefined when the client accepts none of them
+ * @returns undefined when the client accepts none of the offered formats
  */
 export function negotiate(offered: readonly FormatName[], preferences: Preferences): FormatName | undefined {
   const { namesNone, refusesAll, qualities } = readAccept(preferences.accept ?? '')
@@ -51,10 +52,11 @@ export function negotiate(offered: readonly FormatName[], preferences: Preferenc
 
 /** The meaning of an `Accept` header for the formats. */
 interface Acceptance {
-  /** Whether it names neither a media type nor a group. */
+  /** Whether it names neither a media type nor a group: it is empty or has `*` ranges only. */
   namesNone: boolean
-  /** Whether each of its ranges is refused. */
+  /** Whether each of its ranges has the quality 0. */
   refusesAll: boolean
+  /** From 0 (not accepted) to 1. */
   qualities: Record<FormatName, number>
 }
 
@@ -72,9 +74,10 @@ interface Range {
   quality: number
 }
 
-/** The number of ranges that are read, so that a long header costs little. Browsers send fewer than ten. */
+/** The maximum number of ranges that are read, so that a long header costs little. Browsers send fewer than ten. */
 const maxRanges = 200
 
+/** Parses an `Accept` header. A range without a quality has 1, and one with a malformed quality has 0. */
 function parseAccept(header: string): readonly Range[] {
   return header
     .split(',', maxRanges)
@@ -87,7 +90,7 @@ function parseAccept(header: string): readonly Range[] {
     })
 }
 
-/** The quality of a format is that of its media types where they are named, else that of their group, else of any type. */
+/** Returns the quality of the format's media types, if the header names them, else of their group, else of all types, else 0. */
 function qualityOf(format: FormatName, ranges: readonly Range[]): number {
   for (const names of specificities[format]) {
     let best = -1

@@ -7,7 +7,7 @@ export function toPlain(value: unknown): unknown {
   return idFirst(needsTransform(value) ? classTransformer().instanceToPlain(value) : value)
 }
 
-/** A record whose columns were set before its id has the same order of fields as one that was read. */
+/** Moves the id and the timestamps to the front, so that a record that was just created has the same order as one that was read. */
 function idFirst(value: unknown): unknown {
   if (Array.isArray(value)) return value.some(isOutOfOrder) ? value.map(idFirst) : value
   if (!isOutOfOrder(value)) return value
@@ -17,25 +17,34 @@ function idFirst(value: unknown): unknown {
 
 function isOutOfOrder(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || !('id' in value && 'created_at' in value)) return false
+  // Only the first property is compared.
   for (const first in value) return first !== 'id'
   return false
 }
 
-/** A record with plain values, of a class without such rules, is serialized unchanged. */
-function needsTransform(value: unknown, above: readonly object[] = []): boolean {
+/**
+ * Whether the class of a value, or of a value within it, has rules of class-transformer. Other values are serialized unchanged.
+ *
+ * @param ancestors the objects around the value, to stop at a circular reference
+ */
+function needsTransform(value: unknown, ancestors: readonly object[] = []): boolean {
   if (!isTree(value)) return false
-  if (above.includes(value)) return false
+  if (ancestors.includes(value)) return false
   if (hasTransformMetadata(value.constructor, 'toPlain')) return true
   let path: readonly object[] | undefined
   for (const name in value) {
     const inner = value[name]
-    if (isTree(inner) && Object.hasOwn(value, name) && needsTransform(inner, (path ??= [...above, value])))
+    if (
+      isTree(inner) &&
+      Object.hasOwn(value, name) &&
+      needsTransform(inner, (path ??= [...ancestors, value]))
+    )
       return true
   }
   return false
 }
 
-/** Whether a value contains other values. */
+/** Whether a value can contain other values. */
 function isTree(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !(value instanceof Date)
 }

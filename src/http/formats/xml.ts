@@ -24,14 +24,14 @@ function elements(name: string, lists: Record<string, string[]>): Record<string,
 /**
  * Writes a value as an XML document.
  *
- * @param root the name of the root element; a list's elements carry its singular
- * @param namespace of the root element
+ * @param root the name of the root element; the elements of a list have its singular as name
+ * @param namespace the namespace of the root element
  */
 export function toXml(value: unknown, root: string, namespace?: string): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${element(root, value, namespace ? ` xmlns="${namespace}"` : '')}\n`
 }
 
-/** A list whose elements have a name that is not the singular of its own. */
+/** A list whose elements have the given name, instead of the singular of the list's name. */
 export class XmlList {
   constructor(
     readonly name: string,
@@ -48,11 +48,12 @@ export function rootName(value: unknown, resource?: { plural: string; singular: 
 
 function className(value: unknown): string | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  // A value may have a member `constructor` of its own.
+  // The value itself may have a `constructor` attribute.
   const { name }: { name: string } = (Object.getPrototypeOf(value) ?? {}).constructor
   return name === 'Object' || name === '' ? undefined : recordName(name)
 }
 
+/** Writes an element. A name that XML does not allow becomes the `name` attribute of an `item`. */
 function element(name: string, value: unknown, attributes = ''): string {
   const tag = isXmlName(name) ? name : 'item'
   const open = tag === name ? `${tag}${attributes}` : `${tag} name="${escapeXml(name)}"${attributes}`
@@ -80,12 +81,12 @@ export function childName(name: string): string {
   return singular === name ? 'item' : singular
 }
 
-/** A cautious reading of XML 1.0, section 2.3: names that need no thought in any parser. */
+/** Whether every parser accepts a name. XML 1.0, section 2.3, allows more names than this. */
 function isXmlName(name: string): boolean {
   return /^[A-Za-z_][\w.-]*$/.test(name) && !/^xml/i.test(name)
 }
 
-/** Escapes text, and replaces what XML 1.0 (section 2.2) cannot hold. */
+/** Escapes a string, and replaces characters that XML 1.0 does not allow (section 2.2). Parsers would change a plain `\r`. */
 function escapeXml(text: string): string {
   return (
     text

@@ -14,11 +14,11 @@ export interface CorsOptions {
   allowHeaders?: readonly string[]
   /** Response headers that scripts may read in addition to the framework's own: `Link`, `Location`, `Retry-After` and others. */
   exposeHeaders?: readonly string[]
-  /** Seconds for which a browser caches the result of a preflight (600). */
+  /** The seconds for which a browser caches the result of a preflight (600). */
   maxAge?: number
 }
 
-/** The framework's response headers that scripts cannot read by default. */
+/** The framework's response headers that browsers hide from scripts of other sites, unless they are exposed. */
 const ownHeaders = [
   'Database-Position',
   'ETag',
@@ -35,7 +35,7 @@ const require = createRequire(import.meta.url)
 
 /** Sets the headers of cross-origin resource sharing, with @koa/cors. */
 export class Cors {
-  /** The listed origins. `'*'` lists none: it shares public data with everybody, and trusts nobody. */
+  /** The listed origins; empty for `'*'`, which shares public data with every site, but trusts none. */
   readonly origins: readonly string[]
   private readonly settings: object
   private readonly koaCors: (settings: object) => KoaMiddleware
@@ -49,14 +49,14 @@ export class Cors {
         'The option cors cannot allow credentials to every site. List the origins instead of "*".',
       )
     }
-    this.origins = origins === '*' ? [] : origins.map((one) => checkedOrigin(one, 'The option cors'))
+    this.origins = origins === '*' ? [] : origins.map((origin) => checkedOrigin(origin, 'The option cors'))
     this.settings = {
       origin: origins === '*' ? '*' : (ctx: Context) => this.lists(ctx) && ctx.get('Origin'),
       credentials,
       allowHeaders: allowHeaders && [...allowHeaders, 'Database-Position'],
       exposeHeaders: [...ownHeaders, ...exposeHeaders],
       maxAge: String(maxAge),
-      // Every error becomes a response in an inner middleware, and keeps the headers.
+      // Unlike other errors in Koa, ours become responses in an inner middleware, and keep the headers anyway.
       keepHeadersOnError: false,
     }
     this.koaCors = require('@koa/cors')
@@ -66,7 +66,7 @@ export class Cors {
   /** Lets listed origins read responses, errors included. */
   readonly middleware: Middleware = async (ctx, next) => {
     await (isPreflight(ctx) ? next() : call(this.respond, ctx, next))
-    // A handler may have set another Vary.
+    // A handler may have replaced the `Vary` header.
     if (!ctx.headerSent) ctx.vary('Origin')
   }
 
@@ -77,6 +77,7 @@ export class Cors {
    * @returns whether it has responded
    */
   async respondToPreflight(ctx: Context, methods: readonly string[]): Promise<boolean> {
+    // @koa/cors calls `next` if the origin is not allowed, and responds otherwise.
     let isAllowed = true
     const reject = (): Promise<void> => Promise.resolve(void (isAllowed = false))
     await call(this.koaCors({ ...this.settings, allowMethods: methods }), ctx, reject)
@@ -93,7 +94,7 @@ export function isPreflight(ctx: Context): boolean {
   return ctx.method === 'OPTIONS' && ctx.get('Access-Control-Request-Method') !== ''
 }
 
-/** Our context is Koa's, with more members than its type has. */
+/** Calls a middleware of Koa. The cast is correct, because our context is Koa's with additional members. */
 function call(middleware: KoaMiddleware, ctx: Context, next: () => Promise<unknown>): unknown {
   return middleware(ctx as unknown as Parameters<KoaMiddleware>[0], next)
 }

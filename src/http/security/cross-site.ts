@@ -11,6 +11,7 @@ import { ownOrigin } from './own-site.js'
  */
 export function rejectCrossSiteForm(ctx: Context, trusted: readonly string[] = []): void {
   if (!isPlainPost(ctx) || !isFromAnotherSite(ctx, trusted)) return
+  // No credentials were sent that a browser adds by itself.
   if (hasBearerToken(ctx) && ctx.get('Cookie') === '') return
   throw new CrossSiteRequest(ctx.get('Origin'), ownOrigin(ctx))
 }
@@ -25,8 +26,8 @@ export function isFromAnotherSite(ctx: Context, trusted: readonly string[]): boo
 }
 
 /**
- * Whether the plain form of a page can send a request: browsers ask no permission for a POST, unless it is declared as
- * JSON or XML. The method is the one that was sent, before `_method` overrides it.
+ * Whether the plain form of a page can send a request: browsers send a POST without a preflight, unless its type is JSON or XML.
+ * The method is the one that was sent, before `_method` overrides it.
  */
 export function isPlainPost(ctx: Context): boolean {
   if (ctx.originalMethod !== 'POST') return false
@@ -40,10 +41,10 @@ export function hasBearerToken(ctx: Context): boolean {
 }
 
 /**
- * An origin as browsers write it.
+ * Returns an origin as browsers write it.
  *
- * @param option what takes it, for the message
- * @throws DeclarationError when the text is not an origin
+ * @param option the option that contains the origin, for messages: `The option cors`
+ * @throws DeclarationError when the string is not an origin
  */
 export function checkedOrigin(text: string, option: string): string {
   const origin = URL.canParse(text) ? new URL(text).origin : 'null'

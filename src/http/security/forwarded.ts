@@ -25,9 +25,9 @@ const privateNetworks = [
 type CountProxies = (request: Koa.Request) => number
 
 /**
- * Lets requests have the client's address, scheme and host from the `X-Forwarded-*` headers, if a trusted proxy sent them.
- * Each proxy appends a value, so of n trusted proxies the outermost one wrote the n-th value from the right, and the values
- * left of it are the client's.
+ * Reads the client's address, the scheme and the host of requests from the `X-Forwarded-*` headers, if a trusted proxy sent
+ * them. Each proxy appends a value. With n trusted proxies, the outermost one wrote the n-th value from the right, and all
+ * values left of it come from the client.
  *
  * @throws DeclarationError when the `proxy` option is neither a number nor a list of networks
  */
@@ -53,19 +53,20 @@ export function readForwarded(request: Koa['request'], option: TrustedProxies = 
     },
     get host() {
       const [host] = forwardedValues(this, 'X-Forwarded-Host', countProxies)
+      // In a URL, everything before an `@` would be a user name.
       return host?.replace(/^.*@/, '') ?? String(Reflect.get(koa, 'host', this))
     },
   }
   Object.defineProperties(request, Object.getOwnPropertyDescriptors(members))
 }
 
-/** The values of a header that trusted proxies wrote. Most requests of a server without proxies have no such header. */
-function forwardedValues(request: Koa.Request, header: string, countProxies: CountProxies): string[] {
-  const text = request.get(header)
-  return text === '' ? [] : trustedValues(text, countProxies(request))
+/** The values of a header that trusted proxies wrote. Without the header, the proxies need not be counted. */
+function forwardedValues(request: Koa.Request, name: string, countProxies: CountProxies): string[] {
+  const header = request.get(name)
+  return header === '' ? [] : trustedValues(header, countProxies(request))
 }
 
-/** The values that trusted proxies wrote, that of the outermost one first. A header with fewer values is trusted as a whole. */
+/** The values that trusted proxies wrote, the outermost proxy's first. If there are fewer values, all are trusted. */
 export function trustedValues(header: string, proxies: number): string[] {
   return proxies === 0 ? [] : valuesOf(header).slice(-proxies)
 }
@@ -78,10 +79,11 @@ export function valuesOf(list = ''): string[] {
     .filter((value) => value !== '')
 }
 
+/** @throws DeclarationError when the option is neither a number nor a list of networks */
 function proxyCounter(option: TrustedProxies): CountProxies {
   if (option === 'private') return proxiesInNetworks(privateNetworks)
   if (typeof option === 'object')
-    return proxiesInNetworks(option.flatMap((one) => (one === 'private' ? privateNetworks : one)))
+    return proxiesInNetworks(option.flatMap((network) => (network === 'private' ? privateNetworks : network)))
   const proxies = Number(option)
   if (Number.isInteger(proxies) && proxies >= 0) return () => proxies
   throw new DeclarationError(
@@ -92,23 +94,24 @@ function proxyCounter(option: TrustedProxies): CountProxies {
 
 /**
  * Counts the proxies of a request by their addresses: the sender of the connection, and the addresses at the end of
- * `X-Forwarded-For`, until one is not in the networks. A connection without an address, such as a lost one, has no proxy.
+ * `X-Forwarded-For`, until one is not in the networks. A closed connection has no address, and so no proxy.
  */
 function proxiesInNetworks(networks: readonly string[]): CountProxies {
   const isTrusted = memoize(matcherOf(networks), 1000)
 
   return function countProxies(request) {
     if (!isTrusted(request.socket.remoteAddress ?? '')) return 0
-    const others = valuesOf(request.get('X-Forwarded-For'))
-    const client = others.findLastIndex((address) => !isTrusted(address))
-    return others.length - client
+    const addresses = valuesOf(request.get('X-Forwarded-For'))
+    const client = addresses.findLastIndex((address) => !isTrusted(address))
+    // The addresses after the client's, and the sender of the connection.
+    return addresses.length - client
   }
 }
 
 /**
- * Returns a function that tells whether an address is in one of the networks: `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`.
+ * Returns a function that checks whether an address is in one of the networks: `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`.
  *
- * @throws DeclarationError when one of them is malformed
+ * @throws DeclarationError when one of the networks is malformed
  */
 function matcherOf(networks: readonly string[]): (text: string) => boolean {
   const list = new BlockList()
@@ -134,13 +137,13 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4'
 }
 
-/** An address without the port that some proxies append, and an IPv4 address as such, not mapped to IPv6. */
+/** Removes the port that some proxies append to an address, and converts an IPv4 address that is mapped to IPv6. */
 export function plainAddress(text: string): string {
   const address = text.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
   return /^[0:]*:ffff:/i.test(address) ? unmapped(address) : address
 }
 
-/** An IPv4 address that is mapped to IPv6, in any spelling: `::ffff:192.0.2.1`, `::ffff:c000:201`, `0:0:0:0:0:ffff:c000:201`. */
+/** Converts `::ffff:192.0.2.1`, `::ffff:c000:201` and `0:0:0:0:0:ffff:c000:201` to `192.0.2.1`. URL writes all of them alike. */
 function unmapped(address: string): string {
   if (!isIPv6(address)) return address
   const [, ...groups] =

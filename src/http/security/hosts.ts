@@ -12,12 +12,12 @@ import { trustedValues, valuesOf } from './forwarded.js'
 
 const hostPattern = /^(?:\*\.)?[\w-]+(?:\.[\w-]+)*$|^\[[\da-f:.]+\]$/i
 
-/** Whether a text is a host, or a pattern for all subdomains of one: `*.example.com`. */
+/** Whether a string is a host, or a pattern for all subdomains of a host: `*.example.com`. */
 export function isHostPattern(text: string): boolean {
   return hostPattern.test(text)
 }
 
-/** Whether a text is a host name, an IPv4 address, or an IPv6 address in brackets. `1.2.3.999` is none of them. */
+/** Whether a string is a host name, an IPv4 address, or an IPv6 address in brackets. `1.2.3.999` is none of them. */
 export function isHost(text: string): boolean {
   return hostPattern.test(text) && !text.startsWith('*') && URL.canParse(`https://${text}`)
 }
@@ -37,7 +37,7 @@ export function matchesHost(name: string, patterns: readonly string[]): boolean 
 /**
  * Rejects a request with several `Host` headers (RFC 9112, section 3.2), because a proxy may read another one than Node.
  *
- * @param rawHeaders the names and values in turns
+ * @param rawHeaders each name, followed by its value
  * @throws BadRequest (400)
  */
 export function rejectSeveralHosts(rawHeaders: readonly string[]): void {
@@ -52,8 +52,9 @@ export function rejectSeveralHosts(rawHeaders: readonly string[]): void {
 /**
  * Rejects requests for hosts other than the development hosts, and requests that a proxy forwarded for other hosts.
  *
- * @param named the hosts that the application configures
- * @param listening the address on which it listens
+ * @param named the hosts in the application's options
+ * @param listening the address on which the application listens
+ * @throws DeclarationError when a configured host is malformed. The middleware throws BlockedHost and ForwardedInDevelopment (403)
  */
 export function developmentHosts(named: readonly string[], listening?: string): Middleware {
   const hosts = new DevelopmentHosts(named, listening)
@@ -102,7 +103,7 @@ export class DevelopmentHosts {
     if (!this.isAccepted(host)) return new BlockedHost(host)
     if (!isForwarded(headers)) return undefined
     const [forwardedHost = ''] = trustedValues(String(headers['x-forwarded-host'] ?? ''), 1)
-    return [host, forwardedHost].some((one) => this.isConfigured(one))
+    return [host, forwardedHost].some((name) => this.isConfigured(name))
       ? undefined
       : new ForwardedInDevelopment()
   }

@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import type { Context } from '../../context.js'
 import { BadRequest } from '../../errors.js'
 
-/** An unguessable host. A URL leads to it only if it is relative. */
+/** A host that no client can guess. Only a relative URL leads to it. */
 const host = `${randomUUID()}.invalid`
 
-/** `http:evil.example` is a path on a page of http, and another site on one of https. */
+/** Both schemes, because `http:evil.example` is a path on a page with http, and another site on a page with https. */
 const bases = [`http://${host}`, `https://${host}`]
 
-/** Only a second slash or backslash begins a host. After any other character, the rest is a path of this site. */
+/** A path that needs no parsing: only a slash or backslash after the first slash begins a host, even after ignored characters. */
 const plainPath = /^\/(?:\w|$)/
 
 /**

@@ -5,14 +5,14 @@ import { BoundedMap } from '../../common/memoize.js'
 import type { RouteTable } from '../../routing/route-table.js'
 import type { StaticFolder } from '../../routing/static-folder.js'
 
-/** The paths of static files with the digests of their contents, which browsers can cache forever. */
+/** Finds the paths of static files with the digests of their contents. Browsers can cache the files at these paths forever. */
 export class Assets {
-  /** The paths of names, if neither files nor hosts change them. */
+  /** A cache of the results of `pathOf`, if these depend neither on changes of the files nor on the host. */
   private readonly fixedPaths = new BoundedMap<string>(1000)
 
   /**
-   * @param table has the folders of static files
-   * @param isFixed whether the files stay the same, as in production
+   * @param table the route table, which contains the folders of static files
+   * @param isFixed whether the files do not change, as in production
    */
   constructor(
     private readonly table: RouteTable,
@@ -44,7 +44,7 @@ export class Assets {
   }
 }
 
-/** The digests of files, by their paths. The time and size of a file tell whether it has changed. */
+/** A cache of the digests of files, by their paths. A file with another time or size has changed. */
 const digests = new Map<string, { mtimeMs: number; size: number; digest: string }>()
 
 /** Returns the digest of a file's content: 16 hexadecimal digits. */
@@ -56,7 +56,7 @@ export function digestOf(file: string, { mtimeMs, size }: Stats): string {
   return digest
 }
 
-/** Splits `/application-<digest>.css` into its path and digest; undefined for other paths. */
+/** Splits `/application-<digest>.css` into `/application.css` and the digest; undefined for other paths. */
 export function splitDigest(path: string): { path: string; digest: string } | undefined {
   const [, start, digest, end = ''] = /^(.+)-([0-9a-f]{16})(\.[^./]+)?$/.exec(path) ?? []
   return start === undefined || digest === undefined ? undefined : { path: start + end, digest }

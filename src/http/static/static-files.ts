@@ -15,8 +15,8 @@ const require = createRequire(import.meta.url)
  * response can be cached forever.
  *
  * @returns whether there is such a file; hidden files, files outside of the folder and irregular files are treated as
- * missing, also behind a link
- * @throws HttpError (412, 416) when the file does not meet the conditions or the range of the request
+ *   missing, even if a link in the folder leads to them
+ * @throws HttpError (412, 416) when the file does not meet the conditions or the range of the request, and errors of reading it
  */
 export async function sendFile(ctx: Context, mounted: StaticFolder): Promise<boolean> {
   const path = mounted.fileOf(ctx.path)
@@ -25,7 +25,7 @@ export async function sendFile(ctx: Context, mounted: StaticFolder): Promise<boo
   return digested !== undefined && (await sendPath(ctx, mounted.folder, digested.path, digested.digest))
 }
 
-/** @param digest the digest that the file must have */
+/** @param digest the digest that the file must have; if it is set, the response can be cached forever */
 async function sendPath(ctx: Context, root: string, path: string, digest?: string): Promise<boolean> {
   const sender: typeof send = require('send')
   const caching = digest === undefined ? {} : { maxAge: '1y', immutable: true }
@@ -44,6 +44,7 @@ async function sendPath(ctx: Context, root: string, path: string, digest?: strin
     stream.on('directory', () => resolve(false))
     stream.on('error', (error: SendError) => {
       if (ctx.res.headersSent) return ctx.res.destroy()
+      // The error response, or another folder, is sent by Koa again.
       Reflect.deleteProperty(ctx, 'respond')
       if (isPreconditionFailure(error))
         reject(new HttpError(error.status, error.message, { ...error.headers }))
@@ -65,7 +66,7 @@ function isServable(root: string, file: string, stats: Stats | undefined): stats
     const real = realpathSync.native(file)
     return isWithin(root, real) || isWithin(realpathSync.native(root), real)
   } catch {
-    // It has been deleted since.
+    // The file has been deleted in the meantime.
     return false
   }
 }
@@ -79,7 +80,7 @@ interface SendError extends Error {
   headers?: Record<string, string>
 }
 
-/** The file exists, but does not meet the conditions or the range of the request. */
+/** Whether the file exists, but does not meet the conditions or the range of the request. */
 function isPreconditionFailure({ status }: SendError): boolean {
   return status === 412 || status === 416
 }
