@@ -3,10 +3,10 @@ export class CommandError extends Error {
   override name = this.constructor.name
 }
 
-/** A rule for arguments: whether they break it, and the problem in words. */
+/** A rule for the arguments of a command: whether they break the rule, and the problem for the message. */
 export type Rule = readonly [isBroken: unknown, problem: string]
 
-/** The problem of the first rule that is broken. */
+/** Returns the problem of the first broken rule; undefined if no rule is broken. */
 export function problemIn(rules: readonly Rule[]): string | undefined {
   return rules.find(([isBroken]) => isBroken)?.[1]
 }
@@ -33,7 +33,10 @@ export class BuildFailed extends commandError(
 ) {}
 
 export class ApplicationExited extends CommandError {
-  /** @param output the end of its standard error */
+  /**
+   * @param status the exit status; null if a signal ended the application
+   * @param output the end of what the application has written to standard error
+   */
   constructor(
     status: number | null,
     readonly output: string,

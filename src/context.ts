@@ -33,7 +33,7 @@ export interface State {
 }
 
 /**
- * The members that the framework adds to Koa's context. Each folder adds its own ones by `declare module` in its
+ * The members that the framework adds to Koa's context. Each folder of the framework adds its members by `declare module` in its
  * `members.ts`.
  */
 export interface ContextMembers {
@@ -72,15 +72,15 @@ export interface JobContext extends Pick<
   | 'urlFor'
   | 'log'
 > {
-  /** The id of the job, which is the same in each attempt: the idempotency key for other services. */
+  /** The id of the job. It is the same in each attempt, so that other services can use it as an idempotency key. */
   readonly id: string
-  /** The name of its class: `SendDigest`. */
+  /** The name of the job's class: `SendDigest`. */
   readonly name: string
   /** The number of the attempt, from 1. */
   readonly attempt: number
   /** Aborts when the run must end: after its timeout, when another process has taken over, or at a shutdown. */
   readonly signal: AbortSignal
-  /** The id of the request that has enqueued the job. */
+  /** The id of the request that enqueued the job; undefined if no request did. */
   readonly requestId: string | undefined
 }
 
@@ -94,9 +94,9 @@ export interface Background {
     work: (instance: T) => unknown,
   ): unknown
   /**
-   * Makes the context of one attempt, and its transaction.
+   * Creates the context and the transaction of one attempt of a job.
    *
-   * @param fields the fields of each line of its log
+   * @param fields the fields of each line of the job's log
    */
   begin(
     database: Database,
@@ -104,20 +104,20 @@ export interface Background {
     fields: object,
   ): { job: JobContext; transaction: BackgroundTransaction }
   /**
-   * Runs a job within the hooks `aroundJob`.
+   * Runs a job within the `aroundJob` hooks of the middleware.
    *
    * @param fields receives fields for the job's line in the log
    */
   around(job: JobContext, fields: object, run: () => Promise<void>): Promise<void>
 }
 
-/** A queue of background jobs, to which extensions add their own. */
+/** A queue of background jobs, to which extensions add their own jobs. */
 export interface Queue {
   /**
    * Declares a job.
    *
-   * @param name its name in the database
-   * @param perform an error with `isPermanent` makes the job dead
+   * @param name the name of the job in the database
+   * @param perform runs the job. After an error with `isPermanent`, the job is dead and not retried
    */
   declare(name: string, perform: (args: object, job: JobContext) => Promise<unknown>): void
   /** Enqueues a job in the transaction of a request or a job. */
@@ -149,41 +149,41 @@ export interface UploadedFile {
 }
 
 /**
- * A function that runs before and after the handler, which it calls by `next`. Koa's middleware can be used, too. Its
- * hooks are properties of the function, or static members of a middleware class.
+ * A function that runs before and after the handler, which it calls by `next`. Middleware for Koa can be used, too. Hooks are
+ * properties of the function, or static members of a middleware class.
  */
 export interface Middleware extends Hooks {
   (ctx: Context, next: Next): unknown
   /**
-   * The class that it instantiates for each request.
+   * The middleware class that the function instantiates for each request.
    *
    * @internal
    */
   middlewareClass?: Function
 }
 
-/** The properties that a middleware can have. */
+/** The properties that a middleware can have. A session store can have them, too. */
 export interface Hooks {
   /**
-   * Whether it runs before the body is read. All other middleware runs after it, and declared order holds within both groups.
-   * It has neither `ctx.request.body` nor `ctx.tx`.
+   * Whether the middleware runs before the body is read, when `ctx.request.body` and `ctx.tx` are not available. All other
+   * middleware runs afterwards. Within both groups, the order is that of the declarations.
    */
   beforeBody?: boolean
-  /** Whether it also runs before static files that are declared below it. Other middleware does not. */
+  /** Whether the middleware also runs before the static files that are declared below it. Other middleware does not. */
   guardsFiles?: boolean
-  /** Whether it needs sessions. An API application has none, and does not start with such a middleware. */
+  /** Whether the middleware needs sessions. An API application has none, and does not start with such a middleware. */
   needsSession?: boolean
-  /** The part that needs the secret of sessions in an API application, too, for the message without one: `Signed tokens`. */
+  /** The feature that needs the session secret even in an API application, for the message if there is none: `Signed tokens`. */
   needsSecret?: string
-  /** Whether it may call `next` again after a failure. Any other middleware calls `next` once. */
+  /** Whether the middleware may call `next` again after a failure. Any other middleware may call `next` only once. */
   callsAgain?: boolean
-  /** Whether it sets `ctx.user`. `idempotency()` must be declared below it, because a key belongs to the user. */
+  /** Whether the middleware sets `ctx.user`. Declare `idempotency()` below such a middleware, because a key belongs to a user. */
   setsUser?: boolean
-  /** Whether it recognizes a request with a key that is sent again, as `idempotency()` does. */
+  /** Whether the middleware recognizes requests that a client sends twice by a key, as `idempotency()` does. */
   recognizesKeys?: boolean
-  /** Its part of the OpenAPI document, for the routes that it runs for. */
+  /** The middleware's part of the OpenAPI document, for the routes that it runs for. */
   openapi?: MiddlewareDescription | ((route: DeclaredRoute, method: string) => MiddlewareDescription)
-  /** The properties and methods that it adds to the context of every request. Declare their types in `Context`. */
+  /** The properties and methods that the middleware adds to the context of every request. Declare their types in `Context`. */
   contextMembers?: PropertyDescriptorMap & ThisType<Context>
   /**
    * Runs when the application starts.
@@ -193,9 +193,9 @@ export interface Hooks {
    */
   start?(logger: Logger, env: string): Promise<void>
   /**
-   * Checks the routes that it runs before, when all middleware has started.
+   * Checks the routes that the middleware runs before. It is called at the start, when all middleware has started.
    *
-   * @throws DeclarationError when one of them cannot work
+   * @throws DeclarationError when a route cannot work with the middleware
    */
   checkRoutes?(routes: readonly DeclaredRoute[], logger: Logger, env: string): Promise<void>
   /** Runs when the application accepts requests, but not in the `test` environment. */
@@ -203,24 +203,24 @@ export interface Hooks {
   /** Rejects if the middleware is not able to work. `GET /up` then returns 503. */
   check?(): Promise<void>
   /**
-   * Finishes work when the application begins to shut down, beside the pending requests.
+   * Finishes work when the application begins to shut down, while pending requests are finished, too.
    *
-   * @param deadline the time at which the shutdown goes on without it
+   * @param deadline the time at which the shutdown continues even if the work is not finished
    */
   finish?(deadline: Date): Promise<unknown>
   /** Runs when the application stops, to release resources. The middleware that was declared last stops first. */
   stop?(): Promise<void>
   /** Prepares the context of every request, including requests that no route matches. */
   begin?(ctx: Context): void
-  /** Receives what runs work without a request, before `start`. */
+  /** Receives the object that runs work without a request. It is called before `start`. */
   background?(background: Background): void
   /** Runs around each run of a job, outside of its transaction. It calls `run` once. */
   aroundJob?(job: JobContext, run: () => Promise<void>): Promise<void>
-  /** Classes besides resources that the application instantiates, so that their dependencies are checked and can be replaced. */
+  /** Further classes that the application instantiates, so that their dependencies are checked, and tests can replace them. */
   injects?: readonly JobConstructor[]
-  /** The function that made it, by which `app.uses` finds it. */
+  /** The function that created the middleware, for example `jobQueue`. `app.uses` finds the middleware by it. */
   factory?: Function
 }
 
-/** A function that responds to a request. A returned Error is treated as thrown. */
+/** A function that responds to a request. A returned Error is treated like a thrown one. */
 export type Handler = (ctx: Context) => unknown

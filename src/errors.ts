@@ -1,8 +1,8 @@
 import { relative } from 'node:path'
 
 /**
- * The errors of an application, one class each. An error that becomes a response carries its `status`. A mistake in the
- * application's own code that is found at start-up is a `DeclarationError`. The errors of the command line are in
+ * The errors of an application, one class each. An error that becomes a response has a `status`. A mistake in the
+ * application's own code that is found at the start is a `DeclarationError`. The errors of the command line are in
  * command-errors.ts.
  */
 
@@ -24,7 +24,7 @@ export class HttpError extends NamedError {
   /** Whether production may show the message, too. */
   readonly isPublic: boolean = true
 
-  /** The `type` of the problem document, if the status says too little: a URI that programs compare (RFC 9457, section 3.1.1). */
+  /** The `type` of the problem document: a URI by which programs distinguish errors with the same status (RFC 9457, 3.1.1). */
   declare readonly type?: string
 
   /**
@@ -88,7 +88,7 @@ export class UnknownHost extends httpError(
   (host: string) => `${JSON.stringify(host)} is not a host of this application.`,
 ) {}
 
-/** 401: the request has no user, and its client doesn't show pages. */
+/** 401: the request has no user, and its client does not show pages. */
 export class Unauthorized extends HttpError {
   /** @param scheme the value of `WWW-Authenticate`: `Session` or `Bearer` */
   constructor(scheme: string, message = 'Sign in to use this address.') {
@@ -228,13 +228,13 @@ export class NotAcceptable extends httpError(
 
 /** 408: the client sends a body too slowly. */
 export class RequestTimeout extends HttpError {
-  /** @param milliseconds the time in which the body has hardly advanced */
+  /** @param milliseconds the milliseconds in which too few bytes of the body have arrived */
   constructor(milliseconds: number) {
     super(408, `The body has hardly advanced for ${milliseconds / 1000} seconds.`, { Connection: 'close' })
   }
 }
 
-/** 412: the record has changed since the client has read it (`If-Match`, `If-None-Match`), or nothing has compared its version. */
+/** 412: the record's version does not meet `If-Match` or `If-None-Match`, or the handler has compared no version with them. */
 export class PreconditionFailed extends httpError(412, (message: string) => message) {
   override readonly type = 'urn:resource-kit:precondition-failed'
 }
@@ -278,13 +278,13 @@ export class PasswordTooLong extends httpError(413, () => 'The password is too l
 /** 413: a form has too many fields or files. */
 export class TooManyFields extends httpError(413, () => 'The form has too many fields or files.') {}
 
-/** 413: a JSON or XML body has more members than are read: items of lists, elements, attributes and entities. */
+/** 413: a JSON or XML body has more values, elements, attributes and entities than `membersLimit`. */
 export class TooManyMembers extends httpError(
   413,
   (limit: number) => `The body has more than ${limit} members: values, elements, attributes and entities.`,
 ) {}
 
-/** 413: a body becomes far larger when it is decompressed: `ratio` bytes for each byte that was sent. */
+/** 413: a body becomes far larger when it is decompressed: more than `ratio` bytes for each byte that was sent. */
 export class DecompressionBomb extends httpError(
   413,
   (ratio: number) => `The body is compressed by more than ${ratio}:1.`,
@@ -339,8 +339,8 @@ export class RowsNotRead extends httpError(
 ) {}
 
 /**
- * 500: work of a request (`waiting`) waits for a lock or a connection that the request's own transaction, which `begun` has
- * begun, holds until its end.
+ * 500: some work of a request waits for a lock or a connection that the request's own transaction holds until its end. `waiting`
+ * is the caller of the work, and `begun` is the caller that has begun the transaction.
  */
 export class WaitsForItself extends internalError(
   (waiting: string, begun: string) =>
@@ -428,6 +428,7 @@ export class TransactionAborted extends HttpError {
   }
 }
 
+/** The messages of `ValidationErrors`, by status. */
 const invalid = {
   400: 'The query is not valid.',
   409: 'Another record prevents this change.',
@@ -456,7 +457,7 @@ export class ValidationErrors extends HttpError {
   readonly fields = new Map<string, Violation[]>()
 
   constructor(status: 422 | 409 | 400 = 422, options?: ErrorOptions) {
-    // Nobody asks where these were collected, each time that a record is saved, and the stack is what costs most.
+    // Each save of a record creates one, no code reads its stack, and capturing the stack takes most of the time.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(status, invalid[status], {}, options)
@@ -466,7 +467,7 @@ export class ValidationErrors extends HttpError {
   /**
    * Adds a broken rule to a field. The `base` field stands for the whole record.
    *
-   * An error of a hook or a handler is shown as the first of these texts that exists: the translation
+   * An error of a hook or a handler is shown as the first of these that exists: the translation
    * `validation.<model>.<field>.<rule>`, the application's translation `validation.<rule>`, the message, the framework's
    * translation `validation.<rule>`, and `validation.invalid`.
    *
@@ -567,26 +568,26 @@ export class UnsafeAction extends namedError(
     'postPath(post). For another site, write the form by hand.',
 ) {}
 
-/** `ctx.message` was set to text that the status line of a response cannot contain. */
+/** `ctx.message` was set to a string that the status line of a response cannot contain. */
 export class BadStatusMessage extends namedError(
   (text: string) =>
     `ctx.message cannot be ${JSON.stringify(text)}: it is part of the status line, which has no line breaks and only ` +
     'characters of Latin-1. Send texts for people in the body.',
 ) {}
 
-/** `ctx.urlFor` does not know the address of the application. */
+/** `ctx.urlFor` was called in production, and `BASE_URL` is not set. */
 export class MissingBaseUrl extends namedError(
   () =>
     'ctx.urlFor needs the address of the application in production. Set BASE_URL, for example to https://blog.example.',
 ) {}
 
-/** `BASE_URL` isn't the address of an application. */
+/** `BASE_URL` is not an HTTP URL without a query and a fragment. */
 export class BadBaseUrl extends namedError(
   (url: string) =>
     `BASE_URL is "${url}". It must be an address such as https://blog.example, without a query.`,
 ) {}
 
-/** There is no route with this name. */
+/** There is no route with this name. `near` is a similar name. */
 export class UnknownRoute extends namedError(
   (name: string, near: string | undefined) =>
     `No route has the name "${name}".${near ? ` Did you mean "${near}"?` : ''}`,
@@ -614,7 +615,7 @@ export class UntypedAttribute extends namedError(
     '@IsString(), @IsNumber(), @IsBoolean(), @IsDate() or @IsObject(), with { each: true } for a list.',
 ) {}
 
-/** `ctx.bind` was called with a list of attributes that names a property that a request cannot set. */
+/** `ctx.bind`, or the `fields` option of a resource, names a property that a request cannot set. */
 export class UnknownAttribute extends namedError(
   (className: string, name: string, known: readonly string[]) =>
     `${className} has no attribute "${name}" that a request may set. It has ${known.join(', ') || 'no attributes'}.`,
@@ -659,7 +660,7 @@ export class PendingMigrations extends NamedError {
 
 /** A model has a table or columns that no migration creates. */
 export class MigrationMissing extends NamedError {
-  /** @param commands what generates the migrations */
+  /** @param commands the commands that generate the migrations */
   constructor(cause: Error, commands: readonly string[]) {
     super(`${cause.message}. Generate the migration: ${commands.join('; ')}`, { cause })
   }
@@ -683,11 +684,11 @@ export class DatabasePermissionDenied extends namedError(
     'Grant the permission to the user, or ask an administrator.',
 ) {}
 
-/** A migration failed. The message says what remains of it. */
+/** A migration failed. The message contains the changes that remain. */
 export class MigrationFailed extends NamedError {
   /**
    * @param left the changes that remain and a remedy, in full sentences
-   * @param isRolledBack whether nothing remains
+   * @param isRolledBack whether no changes remain
    */
   constructor(
     name: string,
@@ -697,6 +698,7 @@ export class MigrationFailed extends NamedError {
     readonly isRolledBack = false,
   ) {
     const reason = cause instanceof Error ? cause.message : String(cause)
+    // The reason becomes a sentence.
     super(`The migration ${name} cannot be ${done}: ${reason.replace(/[^.!?]$/, '$&.')} ${left}`, { cause })
   }
 }
@@ -724,6 +726,7 @@ export class PortInUse extends NamedError {
   }
 }
 
+/** Why an address cannot be used and what to do, by the error code of the system. */
 const addressProblems: Record<string, string> = {
   EACCES: 'this process lacks the permission. Set PORT to 1024 or higher, and use a proxy for lower ports.',
   EADDRNOTAVAIL: 'this machine has no such address. Correct HOST.',
