@@ -73,7 +73,7 @@ function checkStatusMessage(message: unknown): void {
  */
 function sendText(koa: Koa): void {
   const handle: Handle = (ctx, run) => {
-    // As in Koa, 404 is the status of a response without a body.
+    // As in Koa, 404 is the status until the middleware sets another one.
     ctx.res.statusCode = 404
     return run(ctx)
       .then(() => (hasText(ctx) ? ctx.res.end(ctx.body) : sendByKoa(koa, ctx)))

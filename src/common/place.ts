@@ -30,7 +30,7 @@ export function captureStack(): Error | undefined {
   return stack
 }
 
-/** Starts work that has waited in a queue. Until it returns or first awaits, `captureStack` returns the stack of its caller. */
+/** Starts work that has waited in a queue. Until `work` returns, `captureStack` returns the stack of the call that queued it. */
 export function withStack<T>(stack: Error | undefined, work: () => T): T {
   current = stack
   try {

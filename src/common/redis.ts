@@ -99,7 +99,7 @@ export class Redis {
 
 /** The common interface of the clients of both packages. */
 interface Connection {
-  /** Whether it is not open, and `open` has not been called. */
+  /** Whether `open` must be called before the first command. */
   readonly isClosed: boolean
   /** Whether a command would wait for a new connection. ioredis does not count the first one, which `open` awaits. */
   readonly isLost: boolean

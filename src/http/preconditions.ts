@@ -13,7 +13,7 @@ import { isWildcard, namesVersion } from './entity-tags.js'
  */
 export const compared = new WeakSet<object>()
 
-/** The field that contains the version of a saved record in bodies: `{ name: 'lock_version', value: '7' }`. */
+/** The field with a saved record's version in bodies, `{ name: 'lock_version', value: '7' }`; undefined without a version. */
 export function versionField(record: object): { name: string; value: string } | undefined {
   const [property, version] = [versionOf(record.constructor), versionIn(record)]
   if (property === undefined || version === undefined) return undefined
@@ -57,7 +57,7 @@ export function compareVersion(
 /**
  * Rejects a successful request whose conditions were compared with nothing, before its transaction is committed.
  *
- * @throws PreconditionFailed (412) when the request has conditions
+ * @throws PreconditionFailed (412) when the request has conditions other than `If-Match: *`
  * @throws PreconditionRequired (428) when the resource requires a condition and the request has none
  */
 export function rejectUncompared(ctx: Context, attempt: object): void {

@@ -55,7 +55,7 @@ class MultipartForm implements PartReceiver {
   /** The bytes of all fields and of all files so far. */
   private readonly sizes = { body: 0, files: 0 }
   private decode: Decoder = identity
-  /** The sink of the current part; undefined for a file without a name, which is ignored. */
+  /** The sink of the current part; undefined for a file without a field name, which is ignored. */
   private sink: Sink | undefined
   private handle: FileHandle | undefined
 
