@@ -29,10 +29,10 @@ const HINTS = {
     'its certificate is not trusted. Set sslrootcert to the file of its certificate authority, or set sslmode=no-verify.',
 }
 
-/** A reason why a database cannot be opened, besides those that the system reports. */
+/** A reason why a database cannot be opened, which the engine reports. `SYSTEM_HINTS` has those of the operating system. */
 export type ConnectionProblem = keyof typeof HINTS
 
-/** The same for the error codes of the system and of TLS. */
+/** The cause and the remedy for each error code of the operating system and of TLS. */
 const SYSTEM_HINTS: Record<string, string> = {
   EACCES: 'its folder or its file is not writable. Grant this process the permission, or set DATABASE_URL.',
   EROFS: 'its folder is read-only. Choose another one in ormconfig.ts, or set DATABASE_URL.',
@@ -71,7 +71,7 @@ function hintFor(error: unknown): string | undefined {
   return problem ? HINTS[problem] : SYSTEM_HINTS[code]
 }
 
-/** The error code of the system or the engine, however deep it is nested. */
+/** The error code of the operating system or the engine, however deep it is nested; empty if there is none. */
 export function codeOf(error: unknown): string {
   const { code } = Object(causeOf(error)) as { code?: unknown }
   return typeof code === 'string' ? code : ''
@@ -82,8 +82,8 @@ function problemOfText(error: unknown): ConnectionProblem | undefined {
   return TEXTS.find(([text]) => message.includes(text))?.[1]
 }
 
+/** The error of the driver. `limiterOf` wraps it, and Node collects the errors of all addresses of a host. */
 function causeOf(error: unknown): unknown {
   if (error instanceof ServiceUnavailable) return causeOf(error.cause)
-  // Node tries every address of a host, and collects the errors.
   return error instanceof AggregateError && error.errors.length > 0 ? causeOf(error.errors[0]) : error
 }

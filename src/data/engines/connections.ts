@@ -2,36 +2,42 @@ import { ServiceUnavailable } from '../../errors.js'
 import type { ConnectionLimits } from './engine.js'
 import { rejectOwnWait } from './own-waits.js'
 import { Semaphore } from './semaphore.js'
-import { serverPatience, type WatchedConnection } from './server-watch.js'
+import { answerTimeout, type WatchedConnection } from './server-watch.js'
 
-/** A connection without a response counts as lost this many milliseconds after `statementTimeout`. */
+/** The milliseconds after `statementTimeout` at which a connection without a response counts as lost. */
 export const socketTimeoutMargin = 5000
 
-/** Connections that a server's pool has in addition to its size, for pings: a busy pool doesn't mean that the server is down. */
+/** The number of connections for pings, which a pool has in addition to its size. A ping must not fail because the pool is busy. */
 export const pingConnections = 1
 
 /** Milliseconds that a server has to accept a connection. */
 export function connectTimeout({ acquireTimeout }: ConnectionLimits): number {
-  return Math.min(acquireTimeout, serverPatience)
+  return Math.min(acquireTimeout, answerTimeout)
 }
 
-/** Tries to connect again until `timeout` while nothing answers: the address may lead to another server by now. */
+/**
+ * Connects. If there is no answer, it tries again, because the address may lead to another server by now.
+ *
+ * @param timeout milliseconds for all attempts
+ * @throws the error of the last attempt
+ */
 export async function whileSilent<T>(timeout: number, connect: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + timeout
   for (;;) {
-    const from = performance.now()
+    const start = performance.now()
     try {
       return await connect()
     } catch (error) {
       const now = performance.now()
-      if (now < from + serverPatience || now + serverPatience > deadline) throw error
+      // An error that comes sooner is an answer.
+      if (now < start + answerTimeout || now + answerTimeout > deadline) throw error
     }
   }
 }
 
 /**
- * Limits the connections of a server's driver. Queries wait for a connection in the order of their arrival. The wait has a
- * timeout, which mysql2 doesn't support.
+ * Limits the connections of a pool. Queries wait for a connection in the order of their arrival. The wait has a timeout, which
+ * the pool of mysql2 does not support.
  */
 export function connectionSemaphore({ size, acquireTimeout }: ConnectionLimits): Semaphore {
   const message = `None of the ${size} database connections became free within ${acquireTimeout / 1000} s.`
@@ -43,7 +49,7 @@ export interface PooledConnection<Connection> {
   readonly connection: Connection
   readonly watched: WatchedConnection | undefined
   query(sql: string): unknown
-  /** Returns it to the pool, or closes it because of an error, even while a query runs. */
+  /** Returns the connection to the pool, or closes it because of an error, even while a query runs. */
   release(error?: unknown): void
 }
 
@@ -70,6 +76,7 @@ export function limiterOf<Connection>(
 ): ConnectionLimiter<Connection> {
   const semaphore = connectionSemaphore(limits)
 
+  /** Takes a connection that may still be used, and closes those that may not. */
   async function takeUsable(): Promise<PooledConnection<Connection>> {
     for (;;) {
       const taken = await take()
@@ -80,6 +87,7 @@ export function limiterOf<Connection>(
   }
 
   async function acquire(): Promise<PooledConnection<Connection>> {
+    // TypeORM's query runners keep their connection in this property, which is private.
     if (limits.size === 1)
       rejectOwnWait((runner) => !runner.isReleased && Reflect.get(runner, 'databaseConnection'))
     const leave = await semaphore.acquire()
@@ -101,11 +109,11 @@ export function limiterOf<Connection>(
   return { acquire, ping: pingBy(takeUsable, statement) }
 }
 
-/** Sends a statement to a database (that of a ping), and rejects if there is no response before the signal. */
+/** Sends a statement to a database, by default the query of a ping. Rejects if the signal is aborted before the response. */
 export type Ping = (signal: AbortSignal, sql?: string) => Promise<void>
 
 /**
- * Returns a ping that uses its own connection, so that it never waits for a request.
+ * Returns a ping that uses its own connection, so that it never waits for a request. When it is aborted, it does not wait for `take`.
  *
  * @param take takes a connection that requests do not use
  * @param statement the query of a ping

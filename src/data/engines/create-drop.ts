@@ -14,7 +14,8 @@ import { problemOfCode } from './problems.js'
  * Creates the database without tables. On a server, its encoding is UTF-8, and its collation compares text exactly.
  *
  * @returns whether it was created; false when it already exists
- * @throws DatabaseNotOpened when the server cannot be reached; DatabasePermissionDenied when the user lacks the privilege
+ * @throws DatabaseNotOpened when the server cannot be reached; DatabasePermissionDenied when the user lacks the privilege;
+ *   DeclarationError when the URL has no database name
  */
 export async function createDatabase(database: Database): Promise<boolean> {
   const { server: commands } = engineOf(database)
@@ -26,7 +27,7 @@ export async function createDatabase(database: Database): Promise<boolean> {
  * Deletes the database with all its records. A server closes the connections to it.
  *
  * @returns whether it existed
- * @throws DatabaseNotOpened when the server cannot be reached; DatabasePermissionDenied when the user lacks the privilege
+ * @throws DatabaseNotOpened, DatabasePermissionDenied and DeclarationError as `createDatabase` does
  */
 export async function dropDatabase(database: Database): Promise<boolean> {
   await database.close()
@@ -36,9 +37,9 @@ export async function dropDatabase(database: Database): Promise<boolean> {
 }
 
 /**
- * Opens the database, and creates it first if the server doesn't have it. A SQLite file is always created.
+ * Opens the database, and creates it first if the server does not have it. SQLite creates its file itself.
  *
- * @throws DatabaseNotOpened, DatabasePermissionDenied
+ * @throws DatabaseNotOpened, and DatabasePermissionDenied as `createDatabase` does
  */
 export async function openOrCreate(database: Database): Promise<void> {
   try {
@@ -55,7 +56,7 @@ export function fileOf(database: Database): string | undefined {
   return engineOf(database).file?.(database)
 }
 
-/** The name of a database in messages: its file relative to the current folder, or its host, port and name. Never a password. */
+/** The name of a database in messages: its file relative to the current folder, or its host, port and name without a password. */
 export function placeOf(database: Database): string {
   const file = fileOf(database)
   if (file === undefined) return placeOfUrl(database.url)
@@ -63,7 +64,7 @@ export function placeOf(database: Database): string {
   return path.startsWith('..') ? file : path
 }
 
-/** Runs a command over a separate connection. Returns false if the server reports that there is nothing to do. */
+/** Runs a command over a separate connection. Returns false if the server reports the problem `nothingToDo`. */
 async function onServer(
   database: Database,
   commands: ServerCommands,
@@ -85,19 +86,28 @@ async function onServer(
   }
 }
 
+/** Connects to the first of the named databases that exists; undefined is a connection without a database. */
 async function connect(
   database: Database,
   [name, ...others]: readonly (string | undefined)[],
 ): Promise<DataSource> {
   const { options, url } = database
   const target = name === undefined ? { database: undefined } : { url: withDatabase(url, name) }
-  const plain = { ...options, entities: [], migrations: [], subscribers: [], extra: {}, ...target }
+  const connectionOptions = {
+    ...options,
+    entities: [],
+    migrations: [],
+    subscribers: [],
+    extra: {},
+    ...target,
+  }
   // The options come from an existing DataSource; only the database differs.
-  const source = new DataSource(plain as DataSourceOptions)
+  const source = new DataSource(connectionOptions as DataSourceOptions)
   try {
     return await source.initialize()
   } catch (error) {
     if (others.length > 0 && problemOfCode(codeOf(error)) === 'absent') return connect(database, others)
+    // The message names the server only, because its database need not exist.
     throw explainConnectionError(error, addressOf(url).database ? withDatabase(url, '') : url)
   }
 }

@@ -1,7 +1,11 @@
 import { isAbsolute, resolve } from 'node:path'
 import { DeclarationError } from '../../errors.js'
 
-/** The file of `sqlite:relative/path`, `sqlite:///absolute/path`, or `:memory:`. */
+/**
+ * Returns the absolute path of the file in `sqlite:relative/path` or `sqlite:///absolute/path`, or `:memory:`.
+ *
+ * @throws DeclarationError when the URL has no path
+ */
 export function sqlitePath(url: string): string {
   const path = url.slice('sqlite:'.length).replace(/^\/\/(?=.)/, '')
   if (path === '' || path === '//') throw unknownUrl(url)
@@ -18,6 +22,7 @@ export function unknownUrl(url: string): DeclarationError {
 
 /** The parts of a server's URL, decoded. */
 export interface ServerAddress {
+  /** An IPv6 address has no brackets here. */
   host: string
   port: number
   username: string
@@ -30,7 +35,7 @@ export interface ServerAddress {
 /**
  * Parses the URL of a database on a server.
  *
- * @throws DeclarationError when it isn't a valid URL, or when its percent-encoding is malformed
+ * @throws DeclarationError when it is not a valid URL, or when its percent-encoding is malformed
  */
 export function addressOf(url: string): ServerAddress {
   try {
@@ -59,7 +64,7 @@ export function withDatabase(url: string, name: string): string {
   return other.href
 }
 
-/** The name of a database for people: its file, or its host, port and name. Never a password. */
+/** The name of a database for people: its file, or its host, port and name, without the password. */
 export function placeOf(url: string): string {
   if (url.startsWith('sqlite:')) return sqlitePath(url)
   const { host, port, database } = addressOf(url)

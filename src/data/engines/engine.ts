@@ -63,7 +63,7 @@ export interface EngineErrors {
   /** The codes of each problem. */
   codes: Partial<Record<Problem, readonly string[]>>
   /** Patterns of the messages of problems that don't have a code. */
-  messages?: readonly (readonly [text: RegExp, problem: Problem])[]
+  messages?: readonly (readonly [pattern: RegExp, problem: Problem])[]
   /** Patterns that find names in an error's message or detail. */
   names: Partial<Record<ErrorName, readonly RegExp[]>>
   /** The message of an error for a connection that was closed before the statement was sent. */
@@ -81,7 +81,7 @@ export interface Server {
 
 /** How databases are created and dropped on a server. */
 export interface ServerCommands {
-  /** The databases to connect to. The second one is used if the first one does not exist; undefined for none. */
+  /** The databases to connect to, of which the first one that exists is used; undefined connects without a database. */
   databases: readonly (string | undefined)[]
   create(server: Server, name: string): Promise<unknown>
   /** Drops a database, and closes the connections to it. */
@@ -108,7 +108,7 @@ export interface BrokenReferences {
   keys: Reference[]
 }
 
-/** A comparison of a text column with a text, in SQL. Its number of parameters is constant. */
+/** A comparison of a text column with a string, in SQL. Its number of parameters is constant. */
 export interface TextComparison {
   parameters(text: string): unknown[]
   /** @param placeholders the placeholders of the parameters */
@@ -117,7 +117,7 @@ export interface TextComparison {
 
 export interface Index {
   columns: string[]
-  /** Whether it finds text by its beginning. */
+  /** Whether the index can find text by its beginning. */
   findsPrefixes: boolean
   /** Whether the index has the order of the engine's ORDER BY. */
   sorts: boolean
@@ -144,11 +144,11 @@ export interface Engine {
   readonly hasReplicas?: true
   /** The time of the server's clock, in milliseconds since 1970, in SQL. It is the same within a statement. */
   readonly now: string
-  /** The end of a SELECT that locks its rows, and leaves out those that others have locked. Without it, a transaction locks the database. */
+  /** The end of a SELECT that locks its rows, and leaves out locked ones; undefined if a transaction locks the whole database. */
   readonly skipLocked?: 'FOR UPDATE SKIP LOCKED'
   /** Whether a query can contain an UPDATE. */
   readonly updatesInQueries?: true
-  /** Whether a transaction that locks a row can still read it as it was at the transaction's first read. */
+  /** Whether a transaction that has locked a row can still read the row as it was at the transaction's first read. */
   readonly readsSnapshots?: true
 
   /** TypeORM's options for a URL. */
@@ -161,19 +161,19 @@ export interface Engine {
   adapt(dataSource: DataSource, limits: ConnectionLimits): Ping
   /** @throws ServiceUnavailable when the open database can no longer be used although it responds */
   check?(dataSource: DataSource): Promise<void>
-  /** Reads what else must be known of an open database. */
+  /** Reads settings of the server that other methods need, as soon as the database is open. */
   opened?(dataSource: DataSource): Promise<void>
   /**
-   * Begins to watch the servers of an open database with several; undefined if it has one.
+   * Begins to watch the servers of an open database. Returns undefined if the database has only one.
    *
-   * @param log receives each change
+   * @param log receives a sentence about each change of the servers
    */
   servers?(
     dataSource: DataSource,
     replicas: Replication,
     log: (change: string) => void,
   ): Promise<Servers | undefined>
-  /** Whether each query of a transaction returns what is committed when the query begins (READ COMMITTED), as without one. */
+  /** Whether each query of a transaction returns what is committed when the query begins, as outside of one (READ COMMITTED). */
   readsCommitted?(dataSource: DataSource, isolation: IsolationLevel | undefined): boolean
   /** Limits how long the later statements of a transaction wait for a lock, in milliseconds. */
   limitLocks?(runner: QueryRunner, milliseconds: number): Promise<unknown>
@@ -190,15 +190,15 @@ export interface Engine {
   /** How databases are created and dropped on its server. */
   readonly server?: ServerCommands
 
-  /** Changes to a migration's column besides its type. */
+  /** The options of a migration's column that the engine needs besides the type. */
   columnDetails?(driver: DataSource['driver'], kind: AttributeKind): ColumnDetails
-  /** Further changes to the `updated_at` column. */
+  /** Further options of the `updated_at` column. */
   updatedAtDetails?(driver: DataSource['driver']): ColumnDetails
   /** Prepares a record before TypeORM inserts it. */
   prepareInsert?(metadata: EntityMetadata, record: object): void
-  /** TypeORM's mode for locking rows. Without it, each transaction that writes locks the database. */
+  /** TypeORM's mode for locking rows; undefined if each transaction that writes locks the whole database. */
   rowLock?(metadata: EntityMetadata): FindOneOptions['lock']
-  /** Reads a column faster than TypeORM's `hydrate`; undefined if `hydrate` is needed. */
+  /** Returns a function that converts the values of a column faster than TypeORM's `hydrate`; undefined if `hydrate` is needed. */
   readerOf?(
     column: ColumnMetadata,
     hydrate: (value: unknown) => unknown,
@@ -210,22 +210,22 @@ export interface Engine {
   readonly contains: TextComparison
   /** Whether a comparison of rows, `(title, id) > (?, ?)`, uses an index. */
   readonly comparesRows?: true
-  /** The SQL by which an enum is sorted in its declared order. Without it, the engine sorts enums in this order. */
+  /** The SQL by which an enum is sorted in its declared order; undefined if the engine itself sorts enums in this order. */
   enumOrder?(column: string, values: readonly string[]): string
   /** The statement that creates an index for `prefix`. */
   prefixIndex(runner: QueryRunner, name: string, table: string, column: string): string | Promise<string>
   findIndexes(runner: QueryRunner, table: string): Promise<Index[]>
-  /** The number of fractional digits that a datetime column stores; undefined if it isn't limited. */
+  /** The number of fractional digits that a datetime column stores; undefined if the number is not limited. */
   datetimeDigits?(runner: QueryRunner, table: string, column: string): Promise<number | undefined>
 
-  /** Whether the servers are the nodes of a cluster that can all write, where a transaction can also conflict when it commits. */
+  /** Whether the servers are the nodes of a cluster, which can all write. There, a commit can conflict, too. */
   isCluster?(dataSource: DataSource): boolean
   /** The beginning of a statement that reads what all nodes of the cluster have committed. */
   readonly afterOthers?: string
   /** Whether a lock of a connection does not hold for the whole database, because of a pooler or a cluster. */
   needsLease?(dataSource: DataSource): boolean
-  /** Prevents processes from migrating at the same time. Without it, each transaction locks the database. */
+  /** Prevents processes from migrating at the same time; undefined if each transaction locks the whole database. */
   readonly migrationLock?: Lock
-  /** Finds the broken references that a migration can leave. Without it, the engine rejects the statement. */
+  /** Finds the broken references that a migration can leave; undefined if the engine rejects statements that break one. */
   findBrokenReferences?(runner: QueryRunner): Promise<BrokenReferences>
 }

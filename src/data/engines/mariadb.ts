@@ -19,7 +19,7 @@ import { noteReadOnly, ServerWatch, watchedConnections } from './server-watch.js
 
 type Driver = DataSource['driver']
 
-/** MariaDB checks a JSON column by a constraint named `posts.notes`. */
+/** The message of a failed check. MariaDB checks a JSON column by a constraint with a name like `posts.notes`. */
 const CHECK = /^CONSTRAINT `[^`.]+\.([^`]+)` failed/
 
 /** The error names of mysql2, and numbers for errors that have no name there, or a wrong one. */
@@ -93,7 +93,7 @@ const errors: EngineErrors = {
 /** The names of the collation that compares text exactly. */
 const COLLATIONS = { mariadb: 'utf8mb4_nopad_bin', mysql: 'utf8mb4_0900_bin' }
 
-/** The lock belongs to the whole server, so its name contains that of the database. */
+/** The lock belongs to the whole server, so its name contains a digest of the database's name. */
 const LOCK_NAME = "CONCAT('migrations-', SHA1(DATABASE()))"
 
 /** The beginning of a statement that waits until its node has everything that the others have committed before. */
@@ -112,7 +112,7 @@ export const mariadb: Engine = {
   skipLocked: 'FOR UPDATE SKIP LOCKED',
 
   options(url, limits) {
-    // TypeORM reads fewer options from a URL.
+    // TypeORM reads fewer parts of a URL than `addressOf`.
     const { parameters, ...address } = addressOf(url)
     const socketPath = parameters.get('socketPath')
     const ssl = encryptionOf({ parameters, ...address })
@@ -123,11 +123,11 @@ export const mariadb: Engine = {
       ...address,
       ...(socketPath && { socketPath }),
       ...(ssl && { ssl }),
-      // Datetimes are stored in UTC, a date without a time has no time zone, and a bigint is text, so that it keeps all digits.
+      // Datetimes are stored in UTC, a date has no time zone, and a bigint is a string, so that it keeps all digits.
       timezone: 'Z',
       dateStrings: ['DATE'],
       bigNumberStrings: true,
-      // Only TypeORM parses JSON. If mysql2 parsed it too, the text `"12"` would become a number.
+      // Only TypeORM parses JSON. If mysql2 parsed it too, the JSON string `"12"` would become a number.
       extra: { jsonStrings: true },
     }
   },
@@ -160,16 +160,16 @@ export const mariadb: Engine = {
   async *rows(runner, sql, values) {
     const connection: Connection = await runner.connect()
     runner.dataSource.logger.logQuery(sql, values, runner)
-    // The reader may take its time. mysql2 limits only statements that are text.
+    // The reader may pause, so the statement has no time limit. `configureMysqlDriver` gives mysql2's own limit to strings only.
     const query = { sql: `/*M!100100 SET STATEMENT max_statement_time = 0 FOR */ ${sql}`, values }
     const stream = connection.query(query).stream({ highWaterMark: 100 })
     // mysql2 reports a lost connection to the callbacks of its statements. A stream has none.
-    const lose = (error: Error): unknown => stream.destroy(error)
-    connection.on('error', lose)
+    const fail = (error: Error): unknown => stream.destroy(error)
+    connection.on('error', fail)
     try {
       for await (const row of stream) yield [row]
     } finally {
-      connection.off('error', lose)
+      connection.off('error', fail)
     }
   },
 
@@ -192,7 +192,7 @@ export const mariadb: Engine = {
   },
 
   columnDetails(driver, kind) {
-    if (kind === 'string' || kind === 'text') return textComparison(driver)
+    if (kind === 'string' || kind === 'text') return textDetails(driver)
     // Without a precision, fractions of a second are lost.
     if (kind === 'time') return { precision: 6 }
     // MySQL, and MariaDB before 10.7, have no type for UUIDs.
@@ -207,8 +207,8 @@ export const mariadb: Engine = {
   // Sets a missing enum value to NULL, which the database rejects. Otherwise a required enum would get its first value.
   prepareInsert({ columns }, record) {
     for (const column of columns) {
-      const isFilled = !column.enum || column.isNullable || column.default !== undefined
-      if (!isFilled && column.getEntityValue(record) === undefined) column.setEntityValue(record, null)
+      const isRequired = column.enum && !column.isNullable && column.default === undefined
+      if (isRequired && column.getEntityValue(record) === undefined) column.setEntityValue(record, null)
     }
   },
 
@@ -235,17 +235,18 @@ export const mariadb: Engine = {
   },
 
   async findIndexes(runner, table) {
-    const rows: { columns: string; isPart: unknown }[] = await runner.query(
+    const rows: { columns: string; hasPrefixOnly: unknown }[] = await runner.query(
       `SELECT GROUP_CONCAT(column_name ORDER BY seq_in_index) AS \`columns\`,
-         MAX(sub_part IS NOT NULL AND seq_in_index = 1) AS isPart
+         MAX(sub_part IS NOT NULL AND seq_in_index = 1) AS hasPrefixOnly
        FROM information_schema.statistics
        WHERE table_schema = DATABASE() AND table_name = ? AND index_type = 'BTREE' GROUP BY index_name`,
       [table],
     )
-    return rows.map(({ columns, isPart }) => ({
+    return rows.map(({ columns, hasPrefixOnly }) => ({
       columns: columns.split(','),
       findsPrefixes: true,
-      sorts: Number(isPart) === 0,
+      // An index of the first characters of a column cannot sort it.
+      sorts: Number(hasPrefixOnly) === 0,
     }))
   },
 
@@ -265,8 +266,8 @@ export const mariadb: Engine = {
 }
 
 /**
- * The nodes of a Galera cluster, of which each connection leads to one. A position is only a time: a request with one waits on its
- * node for the others.
+ * The nodes of a Galera cluster. Each connection leads to one of them. A position is only a time: if a request has a position, it
+ * waits until its node has everything that the others have committed.
  */
 const galera: Servers = {
   hasReplica: false,
@@ -282,20 +283,20 @@ const galera: Servers = {
   stop: async () => {},
 }
 
-/** Escapes the characters of a pattern of LIKE. The escape character does not depend on the mode of the server. */
+/** Escapes the wildcards of LIKE by `!`, because the server's `sql_mode` can change the meaning of a backslash. */
 function escapeLike(text: string): string {
   return text.replaceAll(/[!%_]/g, '!$&')
 }
 
-/** Text in any language, compared by case, accents and trailing spaces as on the other engines, whatever the database uses. */
-function textComparison({ options: { type } }: Driver): ColumnDetails {
+/** Text in any language, whose case, accents and trailing spaces count as on the other engines, whatever the database's default. */
+function textDetails({ options: { type } }: Driver): ColumnDetails {
   return { charset: 'utf8mb4', collation: COLLATIONS[type === 'mariadb' ? 'mariadb' : 'mysql'] }
 }
 
 /** The connections whose limit for locks is shorter than that of their database. */
 const withShorterLimit = new WeakSet<Connection>()
 
-/** A node of a cluster that is not ready answers `SELECT 1`. */
+/** The query of a ping. A node of a cluster that is not ready rejects this query, but accepts `SELECT 1`. */
 const PING = 'SELECT 1 FROM (SELECT 1) AS one'
 
 /** The errors of a server that does not accept writes. */
@@ -303,7 +304,7 @@ const REFUSALS = ['ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION', 'ER_READ_ONLY_MODE
 
 function refusesWrites(error: unknown): boolean {
   const { code = '', message = '' }: { code?: string; message?: string } = Object(error)
-  // Other options prevent some statements, too.
+  // ER_OPTION_PREVENTS_STATEMENT names the option, which may be another one than `read-only`.
   return REFUSALS.includes(code) || (code === 'ER_OPTION_PREVENTS_STATEMENT' && message.includes('read-only'))
 }
 
@@ -322,11 +323,11 @@ function limitConnections(driver: MysqlDriver, limits: ConnectionLimits): Ping {
 
   driver.obtainMasterConnection = async () => {
     const { connection, release: leave } = await acquire()
+    // Not a bound function, which would be bound again at each use, and take longer each time.
     const { release } = connection
     connection.release = () => {
-      // Not a bound function, which would be bound again at each use, and take longer each time.
       connection.release = release
-      // A connection runs its queries in the order in which they are sent, so this one comes before its next use.
+      // A connection runs its queries in the order in which they are sent, so this query runs before those of the next request.
       if (withShorterLimit.delete(connection))
         connection.query(`SET ${lockTimeouts(limits.acquireTimeout)}`, ignore)
       leave()
@@ -336,14 +337,15 @@ function limitConnections(driver: MysqlDriver, limits: ConnectionLimits): Ping {
   return ping
 }
 
-/** Without this, dropping a database would wait up to a day for the transactions of others. */
+/** Ends the other connections to a database. Otherwise dropping it would wait for their transactions, up to a day. */
 async function endConnections(server: Server, name: string): Promise<void> {
-  const text = name.replaceAll(/['\\]/g, '\\$&')
+  const escaped = name.replaceAll(/['\\]/g, '\\$&')
   const rows = await server.query(
-    `SELECT id FROM information_schema.processlist WHERE db = '${text}' AND id <> CONNECTION_ID()`,
+    `SELECT id FROM information_schema.processlist WHERE db = '${escaped}' AND id <> CONNECTION_ID()`,
   )
-  // Seeing connections of other users needs a privilege.
+  // A connection may have ended by now. The server only lists those of other users if the user has the privilege.
   for (const { id } of rows as { id: string }[]) await server.query(`KILL ${id}`).catch(() => undefined)
+  // If others remain, the drop waits for ten seconds only.
   await server.query('SET SESSION lock_wait_timeout = 10')
 }
 

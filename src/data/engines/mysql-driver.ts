@@ -36,7 +36,7 @@ export const SERVER = "SELECT CONCAT(@@hostname, ':', @@port) AS server /*M!1001
 /** The databases whose servers are the nodes of a Galera cluster. */
 export const clusters = new WeakSet<object>()
 
-/** Makes TypeORM's driver strict, enlarges text columns, and detects MariaDB even if the URL begins with `mysql://`. */
+/** Makes TypeORM's driver strict, limits its statements, keeps long text and milliseconds, and detects MariaDB at `mysql://`. */
 export function configureMysqlDriver(
   driver: MysqlDriver,
   limits: ConnectionLimits,
@@ -50,7 +50,7 @@ export function configureMysqlDriver(
   driver.createQueryRunner = (mode) => new MariadbRunner(driver, mode)
 }
 
-/** TypeORM's query runner, whose statements `queries/publish.ts` publishes. */
+/** TypeORM's query runner. `queries/publish.ts` replaces the `query` method of this class, so that TypeORM's class is unchanged. */
 export class MariadbRunner extends MysqlQueryRunner {}
 
 /** Whether the server is MariaDB, and not MySQL. */
@@ -67,10 +67,10 @@ function configureConnections(driver: MysqlDriver, limits: ConnectionLimits, wat
     createPool(options: unknown) {
       const pool: Pool = createPool(options)
       pool.on('connection', (connection) => {
-        // A connection runs its queries in the order in which they are sent, so this one comes first.
         const watched = watch.add(connection.stream)
         watchedConnections.set(connection, watched)
         observe(connection, watched, limits)
+        // A connection runs its queries in the order in which they are sent, so these two come first.
         connection.query(SESSION + timeouts(limits), ignore)
         connection.query(
           SERVER,
@@ -85,7 +85,7 @@ function configureConnections(driver: MysqlDriver, limits: ConnectionLimits, wat
   }
 }
 
-/** The time limits of a new connection. MariaDB and MySQL each execute their own version comments. */
+/** The time limits of a new connection. MariaDB (seconds) and MySQL (milliseconds) each execute their own version comments. */
 function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): string {
   const locks = `, ${lockTimeouts(acquireTimeout)}`
   if (!limit) return locks
@@ -100,30 +100,30 @@ export function lockTimeouts(milliseconds: number): string {
   return `SESSION innodb_lock_wait_timeout = ${wait}, SESSION lock_wait_timeout = ${wait}`
 }
 
-/** Watches the statements of a connection. mysql2 limits their silence only one by one. */
+/** Watches the statements of a connection, and gives each its own timeout, because mysql2 has none for a connection. */
 function observe(
   connection: Connection,
-  it: WatchedConnection,
+  watched: WatchedConnection,
   { statementTimeout }: ConnectionLimits,
 ): void {
   const query = connection.query.bind(connection)
   const timeout = statementTimeout && statementTimeout + socketTimeoutMargin
   connection.query = (sql, ...others) => {
     const callback = others.at(-1)
-    const timed = timeout && typeof sql === 'string' ? { sql, timeout } : sql
-    if (typeof callback !== 'function') return query(timed, ...others)
-    it.sent()
-    return query(timed, ...others.slice(0, -1), (error: unknown, ...results: unknown[]) => {
-      it.answered(error)
+    const limited = timeout && typeof sql === 'string' ? { sql, timeout } : sql
+    if (typeof callback !== 'function') return query(limited, ...others)
+    watched.sent()
+    return query(limited, ...others.slice(0, -1), (error: unknown, ...results: unknown[]) => {
+      watched.answered(error)
       callback(error, ...results)
     })
   }
 }
 
-/** If a connection cannot be configured, its first query fails with the reason. */
+/** If a connection is lost while it is configured, its next query fails, too. */
 export function ignore(): void {}
 
-/** MariaDB has a type for UUIDs, MySQL has not. TypeORM relies on the URL, which is often `mysql` for both. */
+/** Detects MariaDB, which has a type for UUIDs unlike MySQL. TypeORM relies on the URL, which is often `mysql:` for both. */
 function detectMariadb(driver: MysqlDriver): void {
   const connect = driver.connect.bind(driver)
   driver.connect = async () => {
@@ -149,12 +149,12 @@ function trimTimes(driver: MysqlDriver): void {
   const prepare = driver.prepareHydratedValue.bind(driver)
   driver.prepareHydratedValue = (value, column) => {
     const prepared: unknown = prepare(value, column)
-    const isLong = column.type === 'time' && typeof prepared === 'string' && prepared.includes('.')
-    return isLong ? prepared.replace(/\.?0+$/, '') : prepared
+    const hasFraction = column.type === 'time' && typeof prepared === 'string' && prepared.includes('.')
+    return hasFraction ? prepared.replace(/\.?0+$/, '') : prepared
   }
 }
 
-/** Stores text as `longtext`: `text` is limited to 64 KB here, and unlimited on the other engines. */
+/** Stores text as `longtext`, because the `text` of MariaDB and MySQL is limited to 64 KB, and that of the other engines is not. */
 function useLongText(driver: MysqlDriver): void {
   const normalizeType = driver.normalizeType.bind(driver)
   driver.normalizeType = (column) => (column.type === 'text' ? 'longtext' : normalizeType(column))

@@ -18,31 +18,31 @@ interface Caller {
   readonly name?: string
 }
 
-/** The request that the current code belongs to. Only development and tests have one. */
-const requests = new AsyncLocalStorage<Caller>()
+/** The caller that the current code belongs to. Only development and tests have one. */
+const callers = new AsyncLocalStorage<Caller>()
 
-/** The same in production, while the framework's own middleware calls something. */
+/** In production, the middleware whose work is being started. Waits after the first `await` of the work are not recognized. */
 let calling: Caller | undefined
 
 /**
- * Runs the middleware below a transaction, and notices if it waits for the transaction. AsyncLocalStorage makes each promise
- * slower, so this isn't for production.
+ * Runs the middleware below a transaction, so that `rejectOwnWait` recognizes its code. This is not for production, because
+ * AsyncLocalStorage makes each promise slower.
  */
 export function watchWaits<T>(transaction: Transaction, work: () => T): T {
-  return requests.run({ transaction }, work)
+  return callers.run({ transaction }, work)
 }
 
 /** Notes where a transaction is about to begin, if its request is watched. */
 export function noteBeginning(transaction: Transaction): void {
-  if (!transaction.isUsed && requests.getStore()?.transaction === transaction)
+  if (!transaction.isUsed && callers.getStore()?.transaction === transaction)
     transaction.begunAt = captureStack()
 }
 
-/** Calls work of a middleware that uses another connection than the transaction of its request. */
+/** Starts work of a middleware that uses another connection than the transaction of its request. */
 export function calledBy<T>(name: string, transaction: Transaction | undefined, work: () => T): T {
   if (!transaction) return work()
   const caller = { name, transaction }
-  if (requests.getStore()) return requests.run(caller, work)
+  if (callers.getStore()) return callers.run(caller, work)
   calling = caller
   try {
     return work()
@@ -54,10 +54,10 @@ export function calledBy<T>(name: string, transaction: Transaction | undefined, 
 /**
  * Call it before waiting for something that the transaction of the same request may hold until its end.
  *
- * @throws WaitsForItself when it does
+ * @throws WaitsForItself when the transaction holds it
  */
 export function rejectOwnWait(isHeldBy: (runner: QueryRunner) => unknown): void {
-  const caller = calling ?? requests.getStore()
+  const caller = calling ?? callers.getStore()
   if (!caller || !isHeldBy(caller.transaction.runner)) return
   const waiting = caller.name ?? siteOf(captureStack())?.caller ?? 'A query of the database'
   const holding = siteOf(caller.transaction.begunAt)?.caller ?? 'an earlier query of ctx.tx'

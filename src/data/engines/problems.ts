@@ -30,7 +30,7 @@ export interface ProblemTexts {
   column: string
 }
 
-/** The problem that a driver has reported; undefined if clients cannot do anything about the error. */
+/** The problem that a driver has reported; undefined for an error that `EngineErrors` does not list. */
 export function problemOf({ driverError, query }: QueryFailedError): Problem | undefined {
   const { message, detail } = textsOf(driverError)
   // MariaDB's errors have a number, too. Some of them have no code, or a wrong one.
@@ -38,7 +38,7 @@ export function problemOf({ driverError, query }: QueryFailedError): Problem | u
   // SQLite and PostgreSQL have the same code for a missing target and for a target that is still referred to.
   const isStillReferred = /^\s*DELETE/i.test(query) || detail.includes('still referenced')
   if (problem === 'reference' && isStillReferred) return 'referenced'
-  return problem ?? MESSAGES.find(([text]) => text.test(message))?.[1]
+  return problem ?? MESSAGES.find(([pattern]) => pattern.test(message))?.[1]
 }
 
 /** The problem of a code. SQLite's codes are extended: `SQLITE_READONLY_DIRECTORY`. */
@@ -46,7 +46,7 @@ export function problemOfCode(code: string): Problem | undefined {
   return PROBLEMS.get(code) ?? PROBLEMS.get(shortCode(code))
 }
 
-/** A code without SQLite's extension: `SQLITE_READONLY`. */
+/** The first two words of a code, which are a SQLite code without its extension: `SQLITE_READONLY`. */
 export function shortCode(code: string): string {
   return code.split('_').slice(0, 2).join('_')
 }
@@ -73,5 +73,5 @@ export function nameIn({ detail, message }: ProblemTexts, name: ErrorName): stri
 
 /** Whether the connection was gone before a statement was sent, so that it was not executed. */
 export function wasNotSent({ driverError: { message } }: QueryFailedError): boolean {
-  return UNSENT.some((text) => text.test(message))
+  return UNSENT.some((pattern) => pattern.test(message))
 }

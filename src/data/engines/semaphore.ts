@@ -28,36 +28,37 @@ export class Semaphore {
     if (this.closed) return Promise.reject(this.closed)
     if (this.free === 0) return this.wait()
     this.free -= 1
-    return Promise.resolve(this.releaseOnce())
+    return Promise.resolve(this.newRelease())
   }
 
   /** Rejects all waiting and all later calls of `acquire`. */
   close(reason: Error): void {
     this.closed = reason
-    for (const one of this.waiting) this.end(one).reject(reason)
+    for (const caller of this.waiting) this.remove(caller).reject(reason)
   }
 
   private wait(): Promise<Release> {
     return new Promise((resolve, reject) => {
-      const expire = (): void => this.end(one).reject(new ServiceUnavailable(this.timeoutMessage))
-      const one: Waiting = { resolve, reject, timer: setTimeout(expire, this.timeout) }
-      this.waiting.add(one)
+      const expire = (): void => this.remove(caller).reject(new ServiceUnavailable(this.timeoutMessage))
+      const caller: Waiting = { resolve, reject, timer: setTimeout(expire, this.timeout) }
+      this.waiting.add(caller)
     })
   }
 
-  private end(one: Waiting): Waiting {
-    this.waiting.delete(one)
-    clearTimeout(one.timer)
-    return one
+  private remove(caller: Waiting): Waiting {
+    this.waiting.delete(caller)
+    clearTimeout(caller.timer)
+    return caller
   }
 
-  private releaseOnce(): Release {
+  /** Returns the function that passes a permit on to the next caller. */
+  private newRelease(): Release {
     let isHeld = true
     return () => {
       if (!isHeld) return
       isHeld = false
       const [next] = this.waiting
-      if (next) this.end(next).resolve(this.releaseOnce())
+      if (next) this.remove(next).resolve(this.newRelease())
       else this.free += 1
     }
   }

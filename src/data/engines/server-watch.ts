@@ -2,10 +2,10 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 
-/** Milliseconds that a server has to answer before it is looked for again, and to accept a connection. */
-export const serverPatience = 3000
+/** Milliseconds that a server has to accept a connection, or to answer a statement before `ServerWatch` looks for another one. */
+export const answerTimeout = 3000
 
-/** Milliseconds that a connection lives, less a random share of a fifth: changes of a balancer reach each process. */
+/** The maximum age of a connection in milliseconds, so that changes of a load balancer reach each process. */
 const maxAge = 15 * 60_000
 
 /** The watched connections of all drivers. */
@@ -23,9 +23,9 @@ export class WatchedConnection {
   server = ''
   /** Whether the framework has made its transaction read-only. */
   isReadOnly = false
-  /** When it must be closed, on the clock of the watch. */
+  /** When it must be closed, on the clock of the watch. The random part spreads the closing of connections. */
   closesAt: number
-  /** Since when the server owes an answer. */
+  /** Since when the server owes an answer, if it owes one. */
   waitsSince = 0
   private unanswered = 0
 
@@ -46,14 +46,14 @@ export class WatchedConnection {
     return this.unanswered > 0 ? this.watch.now() - this.waitsSince : 0
   }
 
-  /** A statement is sent. */
+  /** Notes that a statement is sent. */
   sent(): void {
     if (this.unanswered === 0) this.waitsSince = this.watch.now()
     this.unanswered += 1
     this.watch.start()
   }
 
-  /** A statement has ended. */
+  /** Notes that a statement has ended. If the server refuses writes, the watch retires all connections. */
   answered(error?: unknown): void {
     this.unanswered -= 1
     this.waitsSince = this.watch.now()
@@ -73,10 +73,11 @@ export class WatchedConnection {
  */
 export class ServerWatch {
   private readonly connections = new Set<WatchedConnection>()
-  /** When new connections led to each server, first and last. */
+  /** When connections to each server were opened, first and last. */
   private readonly servers = new Map<string, { first: number; last: number }>()
   private timer: NodeJS.Timeout | undefined
   private isLooking = false
+  /** The time of the last check, on the process's own clock, because it shows whether the timer was late. */
   private checkedAt = 0
   /** When this process was last too busy to read answers that had arrived. */
   private busyAt = 0
@@ -105,11 +106,12 @@ export class ServerWatch {
   noteServer(server: string): void {
     const now = this.now()
     const times = this.servers.get(server)
+    // If it is not recent, all connections to this server have been closed since.
     const isRecent = times && times.last > now - maxAge
     this.servers.set(server, { first: isRecent ? times.first : now, last: now })
   }
 
-  /** Lets no connection that is open now be used again. Transactions that run may end. */
+  /** Retires the connections that are open now: they are not used again, but their running transactions may end. */
   retire(): void {
     for (const connection of this.connections) connection.closesAt = 0
   }
@@ -118,56 +120,60 @@ export class ServerWatch {
   start(): void {
     if (this.timer) return
     this.checkedAt = performance.now()
-    this.timer = setInterval(() => this.check(), serverPatience / 6).unref()
+    this.timer = setInterval(() => this.check(), answerTimeout / 6).unref()
   }
 
   private check(): void {
     const waiting = [...this.connections].filter(({ silence }) => silence > 0)
     const time = performance.now()
-    if (time > this.checkedAt + serverPatience / 2) {
+    // The timer was late, so this process may not have read answers that have arrived.
+    if (time > this.checkedAt + answerTimeout / 2) {
       this.busyAt = time
       for (const connection of waiting) connection.waitsSince = this.now()
     }
     this.checkedAt = time
-    if (waiting.some(({ silence }) => silence >= serverPatience) && !this.isLooking) void this.look(waiting)
+    if (waiting.some(({ silence }) => silence >= answerTimeout) && !this.isLooking)
+      void this.closeLost(waiting)
     if (waiting.length > 0) return
     clearInterval(this.timer)
     this.timer = undefined
   }
 
-  /** Finds the server to which the address leads now, and closes the connections to another one. */
-  private async look(waiting: readonly WatchedConnection[]): Promise<void> {
+  /** Finds the server to which the address leads now. If waiting connections lead to another one, closes them and retires all. */
+  private async closeLost(waiting: readonly WatchedConnection[]): Promise<void> {
     this.isLooking = true
     const start = performance.now()
     const server = await this.find()
     this.isLooking = false
+    // The answer to `find` may have arrived, too, but this process was busy.
     if (server === undefined && this.busyAt > start) return
     if (server !== undefined) this.noteServer(server)
-    const isThere = (connection: WatchedConnection): boolean =>
+    const isCurrent = (connection: WatchedConnection): boolean =>
       server !== undefined && this.areSame(connection.server, server)
-    const lost = waiting.filter((connection) => connection.silence > 0 && !isThere(connection))
+    const lost = waiting.filter((connection) => connection.silence > 0 && !isCurrent(connection))
     for (const connection of waiting) connection.waitsSince = this.now()
     if (lost.length > 0) this.retire()
     for (const connection of lost) connection.close()
   }
 
   /** Whether two servers are the same, or are behind a balancer that leads to both by turns. */
-  private areSame(old: string, server: string): boolean {
-    const [before, after] = [this.servers.get(old), this.servers.get(server)]
-    return old === server || (before !== undefined && after !== undefined && before.last > after.first)
+  private areSame(old: string, current: string): boolean {
+    const [before, after] = [this.servers.get(old), this.servers.get(current)]
+    return old === current || (before !== undefined && after !== undefined && before.last > after.first)
   }
 
-  /** The server that a new connection leads to; undefined without an answer in time. */
+  /** Finds the server that a new connection leads to; undefined without an answer in time. */
   private async find(): Promise<string | undefined> {
-    const limits = { poolSize: 1, connectTimeoutMS: serverPatience, connectTimeout: serverPatience }
-    const others = { entities: [], migrations: [], subscribers: [], logging: false }
+    // pg and mysql2 have different names for the same option.
+    const limits = { poolSize: 1, connectTimeoutMS: answerTimeout, connectTimeout: answerTimeout }
+    const unused = { entities: [], migrations: [], subscribers: [], logging: false }
     // The options come from an existing DataSource.
-    const source = new DataSource({ ...this.dataSource.options, ...others, ...limits } as DataSourceOptions)
+    const source = new DataSource({ ...this.dataSource.options, ...unused, ...limits } as DataSourceOptions)
     const server = source
       .initialize()
       .then(() => source.query<{ server: string }[]>(this.sql))
       .finally(() => source.isInitialized && source.destroy())
       .then(([row]) => row?.server)
-    return Promise.race([server.catch(() => undefined), delay(serverPatience, undefined, { ref: false })])
+    return Promise.race([server.catch(() => undefined), delay(answerTimeout, undefined, { ref: false })])
   }
 }

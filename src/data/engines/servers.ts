@@ -15,9 +15,9 @@ export interface Replication {
 export interface Reading {
   /** Returns who reads: the same visitor reads from the same server. */
   visitor(): string
-  /** The position that must be visible: that of the client's last write. */
+  /** The position of the client's last write, which the read must see; undefined if the request has no valid one. */
   position: bigint | undefined
-  /** Whether another server than the primary may be read. */
+  /** Whether the request may read from a replica. */
   allowsReplica: boolean
 }
 
@@ -26,13 +26,13 @@ export interface Place {
   /** Its name in the log: `primary`, or its host and port. */
   name: string
   isReplica: boolean
-  /** Whether it is the primary because the visitor's replica is behind. */
+  /** Whether the request reads from the primary because the visitor's replica is behind. */
   isAhead: boolean
-  /** Whether each server waits for the others if a request has a position, so that what is read needs no position of its own. */
+  /** Whether each server waits for the others if a request has a position. Then a response that only reads needs no position. */
   waits?: true
 }
 
-/** The position of something whose position is not known. No server has reached it. */
+/** Replaces a position that could not be read. It is greater than all others, so no server has reached it. */
 export const unknownPosition = 2n ** 64n - 1n
 
 /**
@@ -40,15 +40,15 @@ export const unknownPosition = 2n ** 64n - 1n
  * the order of all commits tells when.
  */
 export interface Servers {
-  /** Whether one besides the primary can be read. */
+  /** Whether requests can read from a replica at the moment. */
   readonly hasReplica: boolean
-  /** Chooses the server of a runner without a connection, or lets the runner wait until its server has reached the position. */
+  /** Chooses the server of a runner that has no connection yet, or waits until the runner's server has reached the position. */
   choose(runner: QueryRunner, reading: Reading): Place | Promise<Place>
   /** Commits. Returns the position after the commit; undefined if nothing was sent to the server. */
   commit(runner: QueryRunner): Promise<bigint | undefined>
   /** The position of everything that a runner may have read. */
   position(runner: QueryRunner): Promise<bigint>
-  /** Checks all of them for a few seconds. */
+  /** Describes the servers, after checking them for a few seconds. */
   describe?(): Promise<ServersDescription>
   stop(): Promise<void>
 }

@@ -7,9 +7,9 @@ import type { WatchedConnection } from '../server-watch.js'
 export interface Connection {
   query(...args: unknown[]): unknown
   on(event: 'error', listener: () => void): unknown
-  /** The process of the server that the handshake has named; that of a pooler is invented. */
+  /** The id of the server's process, as the handshake has named it. A pooler invents the id. */
   processID?: number | null
-  /** The native client has none. */
+  /** Undefined in the native client. */
   connection?: { stream: Socket }
   /** `I` outside of a transaction; undefined in older releases of `pg`. */
   getTransactionStatus?(): string | null
@@ -28,8 +28,8 @@ interface Additions {
   /** The statement that begins a transaction. */
   begin?: string | undefined
   /**
-   * The next commit reads the position after it. This function receives the position; undefined if only the commit has got an
-   * answer.
+   * Receives the position after the next commit, which reads it only if there is this function; undefined if only the commit has
+   * got an answer.
    */
   notePosition?: ((position: string | undefined) => void) | undefined
 }
@@ -37,14 +37,14 @@ interface Additions {
 /** The additions of a connection. */
 export const additionsOf = memoizeByObject((_connection: Connection): Additions => ({}))
 
-/** The server that a connection, also one of a pooler, leads to. */
+/** The SQL for the server that a connection leads to, even through a pooler: its address, and the time of its start. */
 export const SERVER =
   "concat_ws(' ', inet_server_addr(), inet_server_port(), extract(epoch FROM pg_postmaster_start_time()))"
 
 /**
- * Limits the time of a new connection's statements, and of their waits for locks: directly by settings of the connection, behind a
- * pooler by settings of each transaction, because the pooler gives the server's connection to other clients after it, with its
- * settings. A pooler rejects startup parameters.
+ * Limits the time of a new connection's statements, and of their waits for locks. Without a pooler, settings of the connection do
+ * so. A pooler gives the server's connection with its settings to other clients after each transaction, so there each transaction
+ * has its own settings. Startup parameters cannot replace them, because a pooler rejects these.
  *
  * @returns the server, and the statements that must follow the beginning of each transaction behind a pooler
  */
@@ -55,7 +55,7 @@ export async function limitTimes(
   const { acquireTimeout, statementTimeout: limit } = limits
   const times = Object.entries({ lock_timeout: acquireTimeout, ...(limit && { statement_timeout: limit }) })
   const set = times.map(([name, time]) => `set_config('${name}', '${time}', false)`).join(' || ')
-  // One statement, because a pooler may send a second one to another process.
+  // Behind a pooler, the process has another id, and nothing is set. A pooler may send a second statement to another process.
   const { rows } = (await connection.query(
     `SELECT CASE WHEN pg_backend_pid() = ${connection.processID ?? 0} THEN ${set} END IS NULL AS pooled, ${SERVER} AS server`,
   )) as { rows: [{ pooled: boolean; server: string }] }
@@ -64,7 +64,8 @@ export async function limitTimes(
 }
 
 /**
- * Runs concurrent statements (`Promise.all`) one after the other, because pg 9 no longer queues them.
+ * Lets a connection send its additions, and reports its statements to the watch. Runs concurrent statements (`Promise.all`) one
+ * after the other, because pg 9 no longer queues them.
  *
  * @param settings the statements that follow the beginning of each transaction
  */
@@ -78,22 +79,22 @@ export function prepareConnection(
   const Beginning = beginningQuery(Query)
   const Committing = committingQuery(Query)
   const additions = additionsOf(connection)
-  const whole = (begins: string): string => [begins, ...settings].join('; ')
+  const withSettings = (begin: string): string => [begin, ...settings].join('; ')
   let last: Promise<unknown> = Promise.resolve()
 
   connection.query = (...args) => {
-    if (args[0] === BEGIN) args[0] = whole(BEGIN)
-    const { begin: begins } = additions
+    if (args[0] === BEGIN) args[0] = withSettings(BEGIN)
+    const { begin } = additions
     additions.begin = undefined
     const note = args[0] === COMMIT ? additions.notePosition : undefined
     // Calls with a callback, and streams, are left to pg. If the connection is lost, they fail as the beginning does.
     if (isSubmitted(args[0]) || args.some((arg) => typeof arg === 'function')) {
-      if (begins) Promise.resolve(query(whole(begins))).catch(ignore)
+      if (begin) Promise.resolve(query(withSettings(begin))).catch(ignore)
       return query(...args)
     }
     const result = last.then(() => {
       watched.sent()
-      return begins ? begin(begins, args) : note ? commit(note) : query(...args)
+      return begin ? runFirst(begin, args) : note ? commit(note) : query(...args)
     })
     last = result.then(answered, failed)
     return result
@@ -108,14 +109,15 @@ export function prepareConnection(
   }
 
   /** Begins a transaction, and runs its first statement. */
-  async function begin(begins: string, args: unknown[]): Promise<unknown> {
+  async function runFirst(begin: string, args: unknown[]): Promise<unknown> {
     const [text, values] = args
+    // Only a query with values uses the extended protocol, in which `BeginningQuery` adds statements.
     if (Beginning && Array.isArray(values) && values.length > 0)
       return new Promise((resolve, reject) => {
-        const config = { text, values, before: [begins, ...settings] }
+        const config = { text, values, before: [begin, ...settings] }
         query(new Beginning(config, undefined, (error, result) => (error ? reject(error) : resolve(result))))
       })
-    await query(whole(begins))
+    await query(withSettings(begin))
     return query(...args)
   }
 
@@ -140,7 +142,7 @@ function isSubmitted(query: unknown): boolean {
   return typeof Object(query).submit === 'function'
 }
 
-/** The statement after the beginning fails, too. */
+/** If the beginning fails, so does the statement after it. */
 function ignore(): void {}
 
 type Callback = (error: unknown, result: unknown) => void
@@ -154,7 +156,6 @@ interface Protocol {
 
 /** A query of `pg`. The native client has another class without `prepare`. */
 interface Query {
-  requiresPreparation(): boolean
   prepare(protocol: Protocol): void
   handleCommandComplete(message: unknown, protocol: Protocol): void
 }
@@ -162,17 +163,18 @@ interface Query {
 /** The class of a query. */
 export type QueryClass = new (config: object, values: undefined, callback: Callback) => Query
 
-/** A query that sends the beginning of a transaction with it. If the transaction cannot begin, PostgreSQL skips the query. */
+/** Makes the class of a query that sends the beginning of a transaction first. If that fails, PostgreSQL skips the query. */
 function beginningQuery(Query: QueryClass) {
   if (!('prepare' in Query.prototype)) return undefined
   return class BeginningQuery extends Query {
     private readonly before: readonly string[]
-    private left: number
+    /** The number of results that precede the result of the query. */
+    private remaining: number
 
     constructor(config: { before: readonly string[] }, values: undefined, callback: Callback) {
       super(config, values, callback)
       this.before = config.before
-      this.left = config.before.length
+      this.remaining = config.before.length
     }
 
     override prepare(protocol: Protocol): void {
@@ -185,13 +187,13 @@ function beginningQuery(Query: QueryClass) {
     }
 
     override handleCommandComplete(message: unknown, protocol: Protocol): void {
-      if (this.left === 0) super.handleCommandComplete(message, protocol)
-      else this.left -= 1
+      if (this.remaining === 0) super.handleCommandComplete(message, protocol)
+      else this.remaining -= 1
     }
   }
 }
 
-/** A query that commits first. It fails only if the commit does. */
+/** Makes the class of a query that commits first, and notes whether the commit has succeeded. */
 function committingQuery(Query: QueryClass) {
   return class CommittingQuery extends Query {
     hasCommitted = false

@@ -20,17 +20,20 @@ import {
 } from './connection.js'
 import { PostgresRunner } from './query-runner.js'
 
-/** The databases whose transactions begin at READ COMMITTED. Their server or their user can have another default. */
+/** The databases whose default isolation level is READ COMMITTED. A server or a user can have another default. */
 const readCommitted = new WeakSet<DataSource>()
 
 /** The databases that are reached through a pooler. */
 const pooled = new WeakSet<DataSource>()
 
-/** The number of streams that have begun. A transaction can read several, one after the other. */
+/** The number of cursors so far, for their names: a transaction can have several, one after the other. */
 let cursors = 0
 
 /** Returns a connection to its pool, or closes it because of an error. */
 export type Release = (error?: unknown) => void
+
+/** The code of a statement that a read-only transaction or server rejects. */
+const READ_ONLY = '25006'
 
 /** SQLSTATE codes. */
 const errors: EngineErrors = {
@@ -49,9 +52,9 @@ const errors: EngineErrors = {
     slow: ['57014'],
     lost: ['08000', '08003', '08006', '57P01', '57P02', '57P05', '25P03'],
     down: ['08001', '08004', '53100', '53200', '53300', '57P03'],
-    readonly: ['25006'],
+    readonly: [READ_ONLY],
     aborted: ['25P02'],
-    // The last one: without a column, "post"."rank" is a call of the aggregate `rank`.
+    // 42809: if the column is missing, "post"."rank" is a call of the aggregate `rank`.
     missing: ['42P01', '42703', '42809'],
     exists: ['42P04'],
     absent: ['3D000'],
@@ -200,10 +203,11 @@ export const postgres: Engine = {
   },
 
   needsLease: (dataSource) => pooled.has(dataSource),
+  // An arbitrary number. The lock belongs to one database.
   migrationLock: { acquire: 'pg_try_advisory_lock(7231903)', release: 'pg_advisory_unlock(7231903)' },
 }
 
-/** The indexes of a table by B-tree, without partial ones: their columns, and the operators and collation of the first one. */
+/** The B-tree indexes of a table, except partial ones: the columns, and the operator class and collation of the first column. */
 const INDEXES = `
   SELECT array_agg(a.attname::text ORDER BY k.position) AS columns, min(o.opcname::text) AS class,
     min(CASE WHEN c.collname = 'default' THEN d.datcollate ELSE c.collname::text END)
@@ -219,7 +223,7 @@ const INDEXES = `
   WHERE i.indrelid = to_regclass($1) AND i.indisvalid AND i.indpred IS NULL
   GROUP BY i.indexrelid`
 
-/** Escapes the characters of a pattern of LIKE. */
+/** Escapes the wildcards of LIKE. */
 function escapeLike(text: string): string {
   return text.replaceAll(/[\\%_]/g, '\\$&')
 }
@@ -227,7 +231,7 @@ function escapeLike(text: string): string {
 /**
  * Limits the connections of a driver: that of the primary, or of a replica.
  *
- * @param isExpected whether new connections may lead to a server
+ * @param isExpected whether new connections may lead to this server
  */
 export function limitConnections(
   driver: PostgresDriver,
@@ -237,7 +241,7 @@ export function limitConnections(
   // TypeORM's type allows any function for the release.
   const connect = driver.obtainMasterConnection.bind(driver) as () => Promise<[Connection, Release]>
   const { Query }: { Query: QueryClass } = driver.postgres
-  const refusesWrites = (error: unknown): boolean => Reflect.get(Object(error), 'code') === '25006'
+  const refusesWrites = (error: unknown): boolean => Reflect.get(Object(error), 'code') === READ_ONLY
   const watch = new ServerWatch(driver, `SELECT ${SERVER} AS server`, refusesWrites)
   const { acquire, ping } = limiterOf(limits, take)
 
@@ -253,7 +257,7 @@ export function limitConnections(
   }
 
   async function setUp(connection: Connection): Promise<WatchedConnection> {
-    // Nobody else listens while it is set up, and after it is closed.
+    // While the connection is set up, and after it is closed, pg has no listener, and an error would end the process.
     connection.on('error', () => {})
     const watched = watch.add(connection.connection?.stream)
     watched.sent()

@@ -39,16 +39,17 @@ export class Probe {
   }
 
   async close(): Promise<void> {
-    const opened = this.client
+    const opening = this.client
     this.client = undefined
-    void opened?.then((client) => client.end()).catch(() => undefined)
+    // A server that does not respond must not delay the caller.
+    void opening?.then((client) => client.end()).catch(() => undefined)
   }
 
   private async open(): Promise<Client> {
     const options = { connectionString: this.url, connectionTimeoutMillis: limit, query_timeout: limit }
     // TypeORM has loaded the `pg` package.
     const client: Client = new this.driver.postgres.Client(options)
-    // The next query fails, too.
+    // Without a listener, the error would end the process. The next query fails, too.
     client.on('error', () => {})
     await client.connect()
     return client

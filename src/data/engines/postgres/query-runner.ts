@@ -21,7 +21,7 @@ export class PostgresRunner extends PostgresQueryRunner {
     this.transactionDepth = 1
   }
 
-  /** Lets a transaction that has just begun only read. */
+  /** Makes a transaction that has just begun read-only. */
   async readOnly(): Promise<void> {
     const additions = additionsOf(this.databaseConnection)
     if (additions.begin) additions.begin = `${BEGIN} READ ONLY`
@@ -53,7 +53,7 @@ export class PostgresRunner extends PostgresQueryRunner {
     Reflect.set(this, 'manager', undefined)
   }
 
-  /** Ends a transaction without statements, which the server does not know. */
+  /** Ends a transaction without statements, whose beginning was never sent. Returns whether it was one. */
   private endUnbegun(): boolean {
     const additions = additionsOf(this.databaseConnection)
     if (this.transactionDepth !== 1 || !additions.begin) return false

@@ -32,6 +32,7 @@ export class Replica {
   private readonly probe: Probe
   private server = ''
   private reading: Promise<void> | undefined
+  /** Whether the URL has led a request to another server than the probe. */
   private leadsElsewhere = false
 
   constructor(
@@ -45,17 +46,17 @@ export class Replica {
     this.probe = new Probe(driver, url)
   }
 
-  /** Queries it. Concurrent calls share the query. */
+  /** Queries its state. Concurrent calls share the query. */
   read(): Promise<void> {
     return (this.reading ??= this.readOnce().finally(() => (this.reading = undefined)))
   }
 
-  /** Begins to use it. */
+  /** Begins to use the replica for requests. */
   open(): void {
     this.pool = new ReplicaPool(this.driver, this.url, this.limits, (server) => this.isSame(server))
   }
 
-  /** Closes the connections of requests, which then read from the primary. */
+  /** Closes the connections of requests. The requests that use them run again on the primary. */
   close(): void {
     this.pool?.close()
     this.pool = undefined
@@ -88,9 +89,9 @@ export class Replica {
 
 type Obtained = [connection: object, release: Release]
 
-/** The connections of requests to a replica. They all fail when it is closed, also those that are waited for. */
+/** The connections of requests to a replica. When the pool is closed, they fail, as do the requests that wait for one. */
 class ReplicaPool {
-  /** The driver of the primary, with the connections to the replica. */
+  /** A copy of the primary's driver, with connections to the replica. */
   readonly driver: PostgresDriver
   private readonly clients = new Set<Client>()
   private readonly waiting = new Set<(reason: Error) => void>()
@@ -109,38 +110,39 @@ class ReplicaPool {
       ...extra,
     }
     const master = new primary.postgres.Pool(options)
-    // The next query of a connection that was lost fails, too.
+    // Without a listener, the error would end the process. The next query of the lost connection fails, too.
     master.on('error', () => {})
     master.on('connect', (client: Client) => this.clients.add(client.on('error', () => {})))
     master.on('remove', (client: Client) => this.clients.delete(client))
+    // The primary's own method obtains a connection to the primary.
     const { obtainMasterConnection } = PostgresDriver.prototype
-    const own = { master, obtainMasterConnection, options: { ...primary.options, url } }
-    this.driver = Object.assign(Object.create(primary), own)
+    const overrides = { master, obtainMasterConnection, options: { ...primary.options, url } }
+    this.driver = Object.assign(Object.create(primary), overrides)
     limitConnections(this.driver, limits, isSame)
     const obtain = this.driver.obtainMasterConnection.bind(this.driver) as () => Promise<Obtained>
     this.driver.obtainMasterConnection = () => this.unlessClosed(obtain())
   }
 
   close(): void {
-    for (const reject of this.waiting) reject(leftOut())
+    for (const reject of this.waiting) reject(closedError())
     this.waiting.clear()
     this.driver.master.end().catch(() => undefined)
     for (const client of this.clients) client.end().catch(() => undefined)
   }
 
-  /** Returns a connection unless the pool is closed before. `Promise.race` would keep each of them in memory. */
+  /** Returns a connection, unless the pool is closed first. `Promise.race` would keep each connection in memory. */
   private unlessClosed(obtaining: Promise<Obtained>): Promise<Obtained> {
     return new Promise((resolve, reject) => {
       this.waiting.add(reject)
-      const end = (): boolean => this.waiting.delete(reject)
+      const stopWaiting = (): boolean => this.waiting.delete(reject)
       obtaining.then(
-        (obtained) => (end() ? resolve(obtained) : obtained[1](leftOut())),
-        (error: Error) => void (end() && reject(error)),
+        (obtained) => (stopWaiting() ? resolve(obtained) : obtained[1](closedError())),
+        (error: Error) => void (stopWaiting() && reject(error)),
       )
     })
   }
 }
 
-function leftOut(): Error {
+function closedError(): Error {
   return new Error('The replica has been left out.')
 }

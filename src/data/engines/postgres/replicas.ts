@@ -16,14 +16,14 @@ import type { PostgresRunner } from './query-runner.js'
 import { Replica } from './replica.js'
 
 /** Milliseconds between two checks of all servers. */
-const interval = 1000
+const checkInterval = 1000
 
 /** The number of successive checks that a replica must pass to be used again. */
 const requiredChecks = 3
 
 /**
- * The position up to which the primary's log is on its disk. Replicas receive nothing beyond it, and reach it without another
- * record, unlike the insert position.
+ * Reads the position up to which the primary's log is on its disk. Replicas receive nothing beyond it, and reach it even if no
+ * record follows, unlike the insert position.
  */
 const FLUSHED = 'SELECT pg_current_wal_flush_lsn()::text AS position'
 
@@ -35,6 +35,7 @@ interface Sample {
 
 /** A change of the replicas that are used. */
 interface Change {
+  /** The replicas that were used until then. */
   before: readonly Replica[]
   /** A position that no replica had passed before the change; undefined until it is known. */
   position: bigint | undefined
@@ -48,6 +49,7 @@ export class Replicas implements Servers {
   private readonly primary: Probe
   private readonly all: readonly Replica[]
   private used: readonly Replica[] = []
+  /** The number of successive checks that each replica has passed. */
   private readonly checksPassed = new Map<Replica, number>()
   /** The positions of the primary within the last `maxLag` milliseconds in which it has responded. */
   private samples: Sample[] = []
@@ -73,9 +75,9 @@ export class Replicas implements Servers {
 
   choose(runner: QueryRunner, { visitor, position = 0n, allowsReplica }: Reading): Place | Promise<Place> {
     if (!allowsReplica || this.used.length === 0) return primaryPlace
-    const who = visitor()
-    const replica = replicaOf(who, this.used)
-    const required = this.afterChanges(who, replica, position)
+    const visitorId = visitor()
+    const replica = replicaOf(visitorId, this.used)
+    const required = this.requiredPosition(visitorId, replica, position)
     const use = (): Place => {
       if (!replica?.pool || replica.replayed < required) return aheadPlace
       // The runner has no connection yet, and gets it from its driver.
@@ -83,6 +85,7 @@ export class Replicas implements Servers {
       return replica.place
     }
     if (!replica || replica.replayed >= required || required === unknownPosition) return use()
+    // The replica may have reached the position since its last check.
     return this.check(replica).then(use)
   }
 
@@ -96,13 +99,13 @@ export class Replicas implements Servers {
   }
 
   async describe(): Promise<ServersDescription> {
-    await delay(requiredChecks * interval)
-    const sql = "SELECT current_setting('synchronous_standby_names') = '' AS none"
-    const { none } = await this.primary.read<{ none: boolean }>(sql)
+    await delay(requiredChecks * checkInterval)
+    const sql = "SELECT current_setting('synchronous_standby_names') = '' AS \"isAsynchronous\""
+    const { isAsynchronous } = await this.primary.read<{ isAsynchronous: boolean }>(sql)
     const replicas = this.all.map((replica) => {
       return { name: replica.name, problem: this.problemOf(replica), lag: this.lagOf(replica) }
     })
-    return { replicas, canLoseCommits: none }
+    return { replicas, canLoseCommits: isAsynchronous }
   }
 
   async stop(): Promise<void> {
@@ -117,11 +120,11 @@ export class Replicas implements Servers {
       await this.sample()
       await Promise.all(this.all.map((replica) => this.check(replica, true)))
       this.changes = this.changes.filter((change) => !this.isOver(change))
-      await delay(interval, undefined, { signal, ref: false }).catch(() => undefined)
+      await delay(checkInterval, undefined, { signal, ref: false }).catch(() => undefined)
     }
   }
 
-  /** Reads the position of the primary. While it does not respond, replicas are compared with its last position. */
+  /** Reads the position of the primary. While the primary does not respond, its last position counts. */
   private async sample(): Promise<void> {
     const position = await this.flushed().catch(() => undefined)
     if (position === undefined) return
@@ -138,14 +141,15 @@ export class Replicas implements Servers {
   /**
    * Queries a replica, and decides whether it is used.
    *
-   * @param counts whether it is one of the regular checks, of which a replica must pass some to be used
+   * @param isRegular whether it is one of the checks of `watch`, of which a replica must pass some to be used again
    */
-  private async check(replica: Replica, counts = false): Promise<void> {
+  private async check(replica: Replica, isRegular = false): Promise<void> {
     await replica.read()
     if (this.stopped.signal.aborted) return
     const problem = this.problemOf(replica)
     const before = this.checksPassed.get(replica)
-    const passed = problem === undefined ? (before ?? requiredChecks - 1) + Number(counts) : 0
+    // At the start of the process, one check is enough.
+    const passed = problem === undefined ? (before ?? requiredChecks - 1) + Number(isRegular) : 0
     this.checksPassed.set(replica, passed)
     const isUsed = passed >= requiredChecks || (problem === undefined && replica.pool !== undefined)
     if (isUsed !== (replica.pool !== undefined)) this.change(replica, isUsed)
@@ -177,7 +181,7 @@ export class Replicas implements Servers {
       .then((position) => (change.position = position))
   }
 
-  /** The highest position that is known. While the primary does not respond, visitors go on reading. */
+  /** The highest position that is known, for a change while the primary does not respond. */
   private get highest(): bigint {
     return this.all.reduce(
       (highest, { replayed }) => max(highest, replayed),
@@ -185,13 +189,13 @@ export class Replicas implements Servers {
     )
   }
 
-  /** Whether all visitors can read the replicas that are used now. */
+  /** Whether a change no longer matters, because all used replicas have reached its position. */
   private isOver({ position }: Change): boolean {
     return position !== undefined && this.used.every(({ replayed }) => replayed >= position)
   }
 
-  /** The position from which a visitor can read a replica, whose other replica may have been ahead of it. */
-  private afterChanges(visitor: string, replica: Replica | undefined, position: bigint): bigint {
+  /** The position that a replica must have reached for a visitor, whose replica before a change may have been ahead of this one. */
+  private requiredPosition(visitor: string, replica: Replica | undefined, position: bigint): bigint {
     if (this.changes.length === 0) return position
     return this.changes
       .filter(({ before }) => replicaOf(visitor, before) !== replica)

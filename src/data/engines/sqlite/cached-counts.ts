@@ -18,6 +18,7 @@ const slowAfter = 0.5
 export class SqliteCounts {
   /** Counts, with the version of the database in which they were counted. */
   private readonly cached = new BoundedMap<{ version: unknown; outcome: StatementResult }>(100)
+  /** The statements that have taken longer than `slowAfter`. */
   private readonly slow = new WeakSet<SqliteStatement>()
   private readonly dataVersion: Statement
   private readonly changes: Statement

@@ -7,7 +7,9 @@ import type { ExclusiveConnection, SqlitePool } from './pool.js'
 export class SqliteCheckout {
   /** The connection, once it is there. */
   current: ExclusiveConnection | undefined
+  /** The connection that the runner holds or waits for. */
   private pending: Promise<ExclusiveConnection> | undefined
+  /** Whether the connection was taken for the transaction, and is released with it. */
   private isForTransaction = false
   private writeLock: Promise<Release> | undefined
   /** Releases the write lock, once it has been acquired. */
@@ -68,6 +70,7 @@ export class SqliteCheckout {
     this.releaseLock = undefined
   }
 
+  /** Releases the write lock, or gives it back as soon as it is acquired. */
   async releaseWriteLock(): Promise<void> {
     const { writeLock } = this
     this.writeLock = undefined
@@ -75,7 +78,7 @@ export class SqliteCheckout {
     await writeLock?.then((release) => release(), ignore)
   }
 
-  /** Releases the connection and the write lock, also those for which the runner still waits. */
+  /** Releases the connection and the write lock, even if the runner still waits for them. */
   async end(): Promise<void> {
     this.isEnded = true
     await this.releaseConnection()

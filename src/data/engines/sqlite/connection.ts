@@ -16,11 +16,11 @@ export class SqliteConnection {
 
   constructor(readonly database: Database) {}
 
-  /** Opens a file. If it is private, nothing has to survive a crash. */
+  /** Opens a file, unless another process locks it for `lockTimeout` milliseconds. A private file need not survive a crash. */
   static async open(sqlite: Sqlite, path: string, isPrivate: boolean, lockTimeout: number) {
     // SQLite's own busy timeout blocks the event loop. `run` waits for other processes instead.
     const database = new sqlite(path, { timeout: 0 })
-    // SQLite's own has no milliseconds. TypeORM writes it for `softRemove`, and migrations have it as a default.
+    // SQLite's own function has no milliseconds. TypeORM calls it for `softRemove`, and migrations use it as a default.
     database.function('current_timestamp', () => new Date().toISOString().slice(0, -1).replace('T', ' '))
     try {
       await waitForLock(() => {
@@ -35,7 +35,7 @@ export class SqliteConnection {
     return new SqliteConnection(database)
   }
 
-  /** Runs a statement. Retries while another process holds a lock, until the deadline (of `performance.now()`). */
+  /** Runs a statement. Retries while another process holds a lock, until the deadline on the clock of `performance.now()`. */
   run(statement: SqliteStatement, parameters: unknown[], deadline: number): Promise<StatementResult> {
     return waitForLock(() => this.execute(statement, parameters), deadline)
   }
@@ -76,7 +76,7 @@ export class SqliteConnection {
   }
 }
 
-/** Retries while another process holds a lock, until the deadline. */
+/** Retries while another process holds a lock. At the deadline, throws ServiceUnavailable. */
 async function waitForLock<T>(work: () => T, deadline: number): Promise<T> {
   try {
     return await retry(work, { isTemporary: isBusy, deadline, first: 1, max: 16 })

@@ -7,7 +7,7 @@ import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
 const errors: EngineErrors = {
   codes: {
     unique: ['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'],
-    // Both sides of a foreign key have the same code; the statement distinguishes them.
+    // Both sides of a foreign key have the same codes; the statement distinguishes them. RESTRICT is a trigger in SQLite.
     reference: ['SQLITE_CONSTRAINT_FOREIGNKEY', 'SQLITE_CONSTRAINT_TRIGGER'],
     null: ['SQLITE_CONSTRAINT_NOTNULL'],
     length: ['SQLITE_TOOBIG'],
@@ -58,6 +58,7 @@ export const sqlite: Engine = {
   adapt(dataSource, limits) {
     const driver = new PooledSqliteDriver(dataSource, limits)
     dataSource.driver = driver
+    // The ping ignores its signal, because a read never waits for a writer.
     return async () => void (await driver.pool.run('SELECT 1', []))
   },
 
@@ -82,7 +83,7 @@ export const sqlite: Engine = {
     return kind && UNCHANGED.includes(kind) ? (value) => value : undefined
   },
 
-  // A range of text: LIKE and GLOB would be planned again for each value. Any text is less than a blob.
+  // A range, because SQLite would plan LIKE and GLOB again for each value. A blob is greater than any text.
   prefix: {
     parameters: (text) => [text, textAfter(text) ?? Buffer.alloc(0)],
     sql: (column, [from, to]) => `(${column} >= ${from} COLLATE BINARY AND ${column} < ${to} COLLATE BINARY)`,
@@ -130,6 +131,7 @@ const DATETIME =
  */
 function parseDatetime(value: unknown): Date | undefined {
   if (typeof value !== 'string' || !DATETIME.test(value)) return undefined
+  // The code of the digit 0 is 48, and 528 is 48 * 10 + 48.
   const two = (at: number): number => value.charCodeAt(at) * 10 + value.charCodeAt(at + 1) - 528
   const milliseconds = two(20) * 10 + value.charCodeAt(22) - 48
   return new Date(
@@ -146,17 +148,18 @@ const INDEXES = `
   UNION ALL
   SELECT 'primary', name FROM pragma_table_info(?) WHERE pk = 1`
 
-/** The first text after all texts with a beginning; undefined if there is none. */
+/** Returns the lowest string that is greater than all strings with a beginning; undefined if there is none. */
 function textAfter(beginning: string): string | undefined {
   const points = Array.from(beginning, (character) => character.codePointAt(0) ?? 0)
-  const last = points.findLastIndex((point) => point < 0x10ffff)
-  const next = (points[last] ?? 0) + 1
-  // The code points of surrogates are no characters.
-  return last < 0
+  const lastIndex = points.findLastIndex((point) => point < 0x10ffff)
+  const next = (points[lastIndex] ?? 0) + 1
+  // The code points from 0xd800 to 0xdfff are surrogates, which are not characters.
+  return lastIndex < 0
     ? undefined
-    : String.fromCodePoint(...points.slice(0, last), next === 0xd800 ? 0xe000 : next)
+    : String.fromCodePoint(...points.slice(0, lastIndex), next === 0xd800 ? 0xe000 : next)
 }
 
+/** The foreign keys to tables that do not exist. */
 const MISSING_TABLES = `
   SELECT child.name AS "table", key."table" AS parent
   FROM sqlite_master child, pragma_foreign_key_list(child.name) key

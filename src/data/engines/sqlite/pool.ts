@@ -21,7 +21,7 @@ export interface ExclusiveConnection {
 export class SqlitePool {
   /** The queue of transactions that write: SQLite has one writer at a time. */
   private readonly writeLock: Semaphore
-  /** The queue of read transactions. */
+  /** The queue for the connections of `take`. */
   private readonly readers: Semaphore
   private readonly idle: SqliteConnection[] = []
   private readonly opened = new Set<SqliteConnection>()
@@ -43,6 +43,7 @@ export class SqlitePool {
     this.readers = connectionSemaphore(limits)
   }
 
+  /** @throws WaitsForItself when the request's own transaction holds the lock; ServiceUnavailable after `acquireTimeout` */
   acquireWriteLock(): Promise<Release> {
     rejectOwnWait((runner) => Reflect.get(runner, 'holdsWriteLock') === true)
     return this.writeLock.acquire()
@@ -72,7 +73,7 @@ export class SqlitePool {
     return performance.now() + this.limits.acquireTimeout
   }
 
-  /** Waits for a connection for a read transaction. */
+  /** Waits for a connection for a read transaction, or for settings of the connection. */
   async take(): Promise<ExclusiveConnection> {
     const leave = await this.readers.acquire()
     try {
@@ -106,7 +107,7 @@ export class SqlitePool {
     this.opened.clear()
   }
 
-  /** Opens a connection with its first use, and again after a failure. */
+  /** Opens a connection when it is first used, and again after a failure. */
   private openOnce(name: 'shared' | 'writer'): Promise<SqliteConnection> {
     this[name] ??= this.openAnother().catch((error: unknown) => {
       this[name] = undefined
@@ -125,7 +126,7 @@ export class SqlitePool {
     return connection
   }
 
-  /** Prepares a connection for its next use. If that fails, it closes the connection. */
+  /** Prepares a connection for its next use. If that fails, it closes the connection, and returns false. */
   private makeReady(connection: SqliteConnection): boolean {
     if (!this.opened.has(connection)) return false
     try {

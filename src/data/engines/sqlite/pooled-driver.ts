@@ -22,11 +22,11 @@ import { SqlitePool } from './pool.js'
  * see the same data.
  */
 export class PooledSqliteDriver extends BetterSqlite3Driver {
-  /** Loaded by TypeORM. */
+  /** The package, which TypeORM loads. */
   declare readonly sqlite: Sqlite
   private current: SqlitePool | undefined
   private folder: string | undefined
-  /** The open file. */
+  /** The open file, and its identity when it was opened. */
   private file: { path: string; identity: string | undefined } | undefined
 
   constructor(
@@ -49,6 +49,7 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
     const isPrivate = this.options.database === ':memory:'
     const path = isPrivate ? await this.makePrivateFile() : this.options.database
     await mkdir(dirname(path), { recursive: true })
+    // SQLite opens a file without this permission, too, and rejects the first write.
     if (existsSync(path)) await access(path, constants.W_OK)
     const open = () => SqliteConnection.open(this.sqlite, path, isPrivate, this.limits.acquireTimeout)
     const pool = new SqlitePool(open, this.limits)
@@ -90,19 +91,19 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
   /**
    * SQLite stores decimals as floating-point numbers with 15 digits, and accepts text of any length.
    *
-   * @throws ValidationErrors (422) for a decimal with more digits, which would be changed silently, and for text that is
-   * longer than its column allows, as on the other engines
+   * @throws ValidationErrors (422) for a decimal with more digits, which would be changed silently, for text that is longer than
+   *   its column allows, as on the other engines, and for NaN
    */
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
-    const given: unknown = super.preparePersistentValue(value, column)
-    // SQLite would store the text `12.0` for 12, and NULL for NaN.
-    if (Number.isNaN(given)) throw rejected(column, 'type', 'is not valid')
-    const isText = typeof given === 'number' && ['string', 'text'].includes(kindOf(column.type) ?? '')
-    const prepared = isText ? String(given) : given
+    const converted: unknown = super.preparePersistentValue(value, column)
+    // SQLite would store NULL for NaN, and in a text column `12.0` for 12.
+    if (Number.isNaN(converted)) throw errorOf(column, 'type', 'is not valid')
+    const isText = typeof converted === 'number' && ['string', 'text'].includes(kindOf(column.type) ?? '')
+    const prepared = isText ? String(converted) : converted
     if (typeof prepared === 'string' && kindOf(column.type) === 'decimal' && digitsOf(prepared) > 15)
-      throw rejected(column, 'digits', 'must have 15 digits or fewer', { max: 15 })
+      throw errorOf(column, 'digits', 'must have 15 digits or fewer', { max: 15 })
     if (typeof prepared === 'string' && isTooLong(prepared, column))
-      throw rejected(column, 'too_long', 'is too long')
+      throw errorOf(column, 'too_long', 'is too long')
     return prepared
   }
 
@@ -135,7 +136,7 @@ function digitsOf(decimal: string): number {
   return plain.replaceAll(/\D/g, '').replace(/^0+/, '').length
 }
 
-function rejected(column: ColumnMetadata, rule: string, reason: string, values?: object): ValidationErrors {
+function errorOf(column: ColumnMetadata, rule: string, reason: string, values?: object): ValidationErrors {
   const attribute = humanize(column.propertyName)
   const message = `${attribute} ${reason}.`
   return new ValidationErrors().add(column.propertyPath, rule, message, { attribute, ...values })

@@ -11,7 +11,7 @@ import { SqliteCheckout } from './checkout.js'
 import { isStale, type SqliteConnection } from './connection.js'
 import { SqliteStatement, type StatementResult } from './statement.js'
 
-/** Statements that change the connection itself. The runner then keeps it until the end. */
+/** Statements that change the connection itself. The runner then keeps the connection until its release. */
 const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
 
 /**
@@ -23,7 +23,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   /** Whether its transactions reject statements that write. */
   isReadOnly = false
   private readonly checkout: SqliteCheckout
-  /** The time limit of the statement that begins a transaction, including its wait for the write lock. */
+  /** The deadline of the statement that begins a transaction, including its wait for the write lock. */
   private deadline: number | undefined
 
   constructor(
@@ -130,7 +130,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     const { logger } = this.dataSource
     logger.logQuery(query, values, this)
     try {
-      // Awaiting an outcome that is there would cost a turn of the queue of promises.
+      // Awaiting a result that `runNow` has returned would delay it by a turn of the promise queue.
       const result = this.hasSubscribers
         ? await this.runWithEvents(query, values)
         : (this.runNow(query, values) ?? (await this.run(query, values)))
@@ -187,14 +187,16 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
   /** Runs a statement if it need not wait. Returns undefined if it must, for example because another process holds a lock. */
   private runNow(sql: string, values: unknown[]): StatementResult | undefined {
     const connection = this.checkout.current?.connection
-    if (!connection || (this.transactionDepth > 0 && !connection.database.inTransaction)) return undefined
+    if (!connection || this.isLost) return undefined
     const statement = connection.prepare(sql)
     if (!statement.readonly && !this.checkout.canWrite) return undefined
     try {
       const outcome = connection.runNow(statement, values)
+      // The statement may have been COMMIT or ROLLBACK.
       if (outcome && !connection.database.inTransaction) this.checkout.endTransaction()
       return outcome
     } catch (error) {
+      // SQLite rolls back by itself after some errors.
       if (!connection.database.inTransaction) this.checkout.endTransaction()
       throw error
     }
@@ -205,6 +207,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     return isSingle ? this.driver.pool.run(sql, values) : this.runHeld(sql, values)
   }
 
+  /** Runs a statement on the runner's own connection. */
   private async runHeld(sql: string, values: unknown[]): Promise<StatementResult> {
     if (this.isLost) throw new Error('SQLite rolled back this transaction after an earlier error.')
     const deadline = this.deadline ?? this.driver.pool.newDeadline()
@@ -223,7 +226,7 @@ export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
     }
   }
 
-  /** Acquires the write lock, unless the transaction ends in the meantime: its connection may be in use again. */
+  /** @throws TransactionEnded when the transaction has ended in the meantime, because others may use its connection by now */
   private async acquireWriteLockOn(connection: SqliteConnection): Promise<void> {
     await this.checkout.acquireWriteLock()
     if (this.checkout.current?.connection === connection) return
