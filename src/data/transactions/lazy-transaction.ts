@@ -75,10 +75,10 @@ export class LazyTransaction {
   readonly hooks: (() => unknown)[] = []
   /** Its connection. */
   readonly runner: QueryRunner
-  /** The place in the code that has used it first, in development and in tests. */
+  /** Where the code has used the transaction first, in development and in tests. */
   begunAt: Error | undefined
   private state: TransactionState = 'new'
-  /** Resolve when the connection is open, and when the transaction has begun. */
+  /** The promises that resolve when the connection is open, and when the transaction has begun; missing until one is needed. */
   private readonly reached: { connected?: Promise<void>; begun?: Promise<void> | undefined } = {}
   /** The open savepoints, the innermost last. At the beginning of the transaction, the first one is the transaction itself. */
   private readonly savepoints: ('transaction' | 'savepoint')[] = []
@@ -86,7 +86,7 @@ export class LazyTransaction {
   private hasWritten = false
   /** The last stream of rows. While it is open, the connection belongs to it. */
   private rows: RowStream | undefined
-  private begin: BeginOptions
+  private beginOptions: BeginOptions
   private readonly isReading: boolean
   private readonly limit: WaitLimit
   private readonly health: TransactionHealth
@@ -100,7 +100,7 @@ export class LazyTransaction {
    */
   constructor(dataSource: DataSource, mode: ReplicationMode, options: LazyOptions = {}) {
     const { isolation, replica, isAbandoned = () => false, onLost, onIdle, now = timeWaited } = options
-    this.begin = { isolation, readOnly: false, replica }
+    this.beginOptions = { isolation, readOnly: false, replica }
     this.isReading = mode === 'slave'
     this.limit = new WaitLimit(options.waited, options.maxWait)
     this.place = options.place
@@ -120,8 +120,8 @@ export class LazyTransaction {
    */
   configure(options: BeginOptions): void {
     if (this.isUsed) throw new TransactionAlreadyBegun()
-    const { isolation = this.begin.isolation, readOnly = this.begin.readOnly } = options
-    this.begin = { isolation, readOnly, replica: options.replica ?? this.begin.replica }
+    const { isolation = this.beginOptions.isolation, readOnly = this.beginOptions.readOnly } = options
+    this.beginOptions = { isolation, readOnly, replica: options.replica ?? this.beginOptions.replica }
     this.health.isReadOnly = readOnly === true
   }
 
@@ -150,7 +150,7 @@ export class LazyTransaction {
         await this.releaseSavepoint()
         return result
       } catch (error) {
-        // The error of the statement is the cause.
+        // The error to throw is that of the statement.
         await this.undoSavepoint().catch(() => undefined)
         throw error
       }
@@ -163,7 +163,7 @@ export class LazyTransaction {
     return this.work.observe(this.work.query(() => this.run(() => this.runner.query(...args))))
   }
 
-  /** Streams the rows of a query. The statements that run now end before. */
+  /** Streams the rows of a query. Statements that already run end before it begins. */
   stream(sql: string, values: unknown[] = []): Promise<RowStream> {
     return this.work.query(async () => {
       this.work.stopClock()
@@ -187,15 +187,15 @@ export class LazyTransaction {
    * Lets the open stream outlive the handler. The transaction is committed after the last row, before the stream ends, so that
    * the stream fails if the commit does.
    *
-   * @param committed runs after the commit
+   * @param afterCommit runs after the commit
    * @returns the stream
    * @throws RowsNotRead when the transaction has written; it is then rolled back
    */
-  async streamOn(committed: () => Promise<void>): Promise<Readable> {
+  async streamOn(afterCommit: () => Promise<void>): Promise<Readable> {
     if (!this.rows || this.hasWritten) return this.reject(new RowsNotRead())
     this.rows.afterLast = async () => {
       await this.commit()
-      await committed()
+      await afterCommit()
     }
     return this.rows
   }
@@ -209,7 +209,7 @@ export class LazyTransaction {
    * @throws OutcomeUnknown when the connection is lost during the commit
    */
   async commit(): Promise<void> {
-    // An error counts as not awaited only after the microtasks that are due. On SQLite, all may be microtasks.
+    // Whether an error was awaited is known only after the pending microtasks. On SQLite, all work may consist of these.
     if (this.work.hasFailed) await nextTurn()
     if (this.work.isUnfinished) return this.reject(new NotAwaited())
     if (this.isStreaming) return this.reject(new RowsNotRead())
@@ -217,7 +217,7 @@ export class LazyTransaction {
     if (state === 'new' || state === 'late') return
     try {
       if (allows(state, 'begun')) await this.commitAll()
-      else if (this.health.end) throw this.health.end
+      else if (this.health.endError) throw this.health.endError
       else await this.place?.end(this.runner)
       this.watch?.end(undefined, 'committed')
     } catch (error) {
@@ -235,8 +235,9 @@ export class LazyTransaction {
     this.place?.fail()
     try {
       if (await this.closeRows()) return await this.discard()
-      await this.work.settled()
+      await this.work.waitForStatements()
       if (this.health.isConnectionLost) return await this.discard()
+      // The transaction may still be beginning.
       await this.reached.begun?.catch(() => undefined)
       // Also ends savepoints that a promise without await has left open.
       while (this.state !== 'late' && this.runner.isTransactionActive) await this.runner.rollbackTransaction()
@@ -258,12 +259,13 @@ export class LazyTransaction {
     return state
   }
 
+  /** Rolls back, and throws an error. */
   private async reject(error: Error): Promise<never> {
     await this.rollback()
     throw error
   }
 
-  /** Closes an open stream. Returns true if the engine would have to read the rest of its rows before anything else. */
+  /** Closes an open stream. Returns true if the connection must be closed, because the rest of the rows would come first. */
   private async closeRows(): Promise<boolean> {
     if (!this.rows?.isOpen) return false
     if (this.engine.discard) {
@@ -281,7 +283,7 @@ export class LazyTransaction {
 
   /** Releases the connection once only: mysql2 would give a connection that is released twice to two requests. */
   private release(): Promise<void> {
-    this.watch?.end(this.health.end ?? this.health.failure)
+    this.watch?.end(this.health.endError ?? this.health.failure)
     return this.runner.isReleased || this.state === 'late' ? Promise.resolve() : this.runner.release()
   }
 
@@ -297,24 +299,24 @@ export class LazyTransaction {
     }
   }
 
-  /** Opens the connection or begins the transaction, unless that is done, and waits for it. */
+  /** Opens the connection or begins the transaction, unless an earlier call has done so, and waits until that is done. */
   private async reach(goal: Goal): Promise<void> {
     this.rejectAfterEnd()
     if (this.state === 'new') this.state = 'opening'
-    await (this.reached[goal] ??= this.watch?.wait(() => this.go(goal)) ?? this.go(goal))
+    await (this.reached[goal] ??= this.watch?.wait(() => this.advanceTo(goal)) ?? this.advanceTo(goal))
     this.rejectAfterEnd()
   }
 
-  private async go(goal: Goal): Promise<void> {
+  private async advanceTo(goal: Goal): Promise<void> {
     const { runner } = this
     const from = performance.now()
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
-      const choosing = this.place?.choose(runner, this.begin)
+      const choosing = this.place?.choose(runner, this.beginOptions)
       if (choosing) await choosing
       await (goal === 'begun' ? this.start() : runner.connect())
       this.limit.add(from)
-      // It may have waited for a connection or for the write lock.
+      // The client may have disconnected during the wait for a connection or for the write lock.
       if (this.isAbandoned()) {
         if (goal === 'begun') await runner.rollbackTransaction()
         throw new ClientClosedRequest()
@@ -325,9 +327,9 @@ export class LazyTransaction {
     }
   }
 
-  /** Begins the transaction. In a retry, it waits only for the rest of the time. */
+  /** Begins the transaction. Once the request has waited for a second, it waits only for the rest of `maxWait`. */
   private async start(): Promise<void> {
-    const { isolation, readOnly } = this.begin
+    const { isolation, readOnly } = this.beginOptions
     const beginning =
       readOnly || this.place?.isReplica
         ? this.engine.beginReadOnly(this.runner, isolation)
@@ -351,7 +353,7 @@ export class LazyTransaction {
 
   /** Whether each query reads what is committed when it begins, so that all of them may read different states. */
   private get readsCommitted(): boolean {
-    return this.engine.readsCommitted?.(this.runner.dataSource, this.begin.isolation) ?? false
+    return this.engine.readsCommitted?.(this.runner.dataSource, this.beginOptions.isolation) ?? false
   }
 
   /** Runs a command of the query runner in the transaction, unless an error has ended it. Begins it first. */
@@ -362,8 +364,8 @@ export class LazyTransaction {
   }
 
   /**
-   * Runs a query that READ COMMITTED shows the same rows as no transaction. In a request that reads, it does not begin the
-   * transaction.
+   * Runs a query that returns the same rows at READ COMMITTED as outside of a transaction. In a request that reads, it therefore
+   * does not begin the transaction.
    */
   private async runRead<T>(query: () => Promise<T>): Promise<T> {
     const goal = this.isReading && !this.reached.begun ? 'connected' : 'begun'
@@ -373,7 +375,7 @@ export class LazyTransaction {
 
   private async send<T>(command: () => Promise<T>): Promise<T> {
     const { limit, runner } = this
-    if (this.health.end) throw this.health.end
+    if (this.health.endError) throw this.health.endError
     if (this.rows?.isOpen) await this.afterRows(this.rows)
     const from = performance.now()
     try {
@@ -387,7 +389,7 @@ export class LazyTransaction {
     }
   }
 
-  /** Statements run one after the other, so one that waited for rows that are read later would wait for itself. */
+  /** Waits for a destroyed stream. For an open one, throws RowsNotRead: the statement would wait for rows that are read later. */
   private async afterRows(rows: RowStream): Promise<void> {
     if (!rows.destroyed) throw new RowsNotRead()
     await rows.close()

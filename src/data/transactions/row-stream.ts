@@ -45,7 +45,7 @@ export class RowStream extends Readable {
   }
 
   override async _destroy(cause: Error | null, close: (error: Error | null) => void): Promise<void> {
-    // The reader receives the error of a part that is being read, too.
+    // The part that is being read may fail. Then `readPart` gives the error to the reader.
     await this.parts.return?.().catch(() => undefined)
     this.publish?.(this.progress.rows, cause, this.progress.ms)
     close(cause)

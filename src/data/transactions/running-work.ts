@@ -39,7 +39,7 @@ export class RunningWork {
     return this.observe(this.counted(work))
   }
 
-  /** Receives the error of a promise if nobody awaits it. */
+  /** Passes the error of a promise to `lose` if nobody awaits the promise that is returned. */
   observe<T>(promise: Promise<T>): ObservedPromise<T> {
     return ObservedPromise.from(promise, this)
   }
@@ -87,11 +87,12 @@ export class RunningWork {
     return this.counted(() => this.inTurn(level, () => this.track(savepoint, level)))
   }
 
+  /** Runs work after the savepoints that were requested in a level before, and after the level's running statements. */
   private inTurn<T>(level: Level, work: () => Promise<T>): Promise<T> {
     const previous = level.nested
     const current = (async () => {
       await previous
-      await this.settled((other) => other === level)
+      await this.waitForStatements((other) => other === level)
       return work()
     })()
     const end = (): void => {
@@ -102,8 +103,8 @@ export class RunningWork {
     return current
   }
 
-  /** Waits for the running statements. */
-  async settled(isIncluded: (level: Level) => boolean = () => true): Promise<void> {
+  /** Waits for the running statements of some levels. */
+  async waitForStatements(isIncluded: (level: Level) => boolean = () => true): Promise<void> {
     const statements = this.statements.filter(({ level }) => isIncluded(level))
     if (statements.length > 0) await Promise.allSettled(statements.map(({ promise }) => promise))
   }

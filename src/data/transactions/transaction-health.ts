@@ -21,7 +21,7 @@ import type { TransactionPlace } from './transaction-place.js'
  */
 export class TransactionHealth {
   /** The error that has ended the transaction. */
-  end: unknown
+  endError: unknown
   /** The error of the last statement that failed. */
   failure: unknown
   /** Whether the connection was lost during the transaction. */
@@ -41,24 +41,25 @@ export class TransactionHealth {
     // The database reports the same error if the server itself is read-only, which is a failure of the database.
     if (problem === 'readonly' && this.isReadOnly)
       return (this.failure = new ReadOnlyTransaction({ cause: error }))
-    if (problem === 'aborted') return this.abortion()
-    // When a PostgreSQL connection breaks, TypeORM releases the query runner, and then throws when it is used.
+    if (problem === 'aborted') return this.abortError()
+    // When a PostgreSQL connection breaks, TypeORM releases the query runner, which then rejects its use with another error.
     const isGone = problem === 'lost' || (this.runner.isReleased && !(error instanceof QueryFailedError))
-    const thrown = isGone && !problem ? lost(error) : error
+    const thrown = isGone && !problem ? lostError(error) : error
     this.failure = thrown
     this.isConnectionLost ||= isGone
-    if (isGone || (problem === 'conflict' && this.engine.conflictRollsBack)) this.end ??= thrown
+    if (isGone || (problem === 'conflict' && this.engine.conflictRollsBack)) this.endError ??= thrown
     return thrown
   }
 
-  /** Records the error of the beginning. An error of neither the database nor the framework comes from the connection. */
+  /** Records the error of the beginning, and returns the error to throw. */
   noteBegin(error: unknown): unknown {
     this.place?.note(error)
+    // Any other error comes from the connection.
     const isExplained = error instanceof QueryFailedError || error instanceof HttpError
     return isExplained ? error : new ServiceUnavailable('The database does not respond.', 5, { cause: error })
   }
 
-  /** Records the error of a stream of rows. */
+  /** Records the error of a stream of rows, and returns the error for its reader. */
   noteRow(thrown: unknown, sql: string, values: unknown[]): Error {
     const error = thrown instanceof Error ? thrown : new Error(String(thrown))
     const isExplained = error instanceof QueryFailedError || error instanceof HttpError
@@ -80,17 +81,18 @@ export class TransactionHealth {
 
   /** Whether a commit might not succeed, because a statement has failed. */
   get isInDoubt(): boolean {
-    return this.end !== undefined || this.failure !== undefined
+    return this.endError !== undefined || this.failure !== undefined
   }
 
   /**
    * Checks that a commit would succeed.
    *
    * @throws the error that has ended the transaction
-   * @throws TransactionAborted when an error that the handler has caught has ended it in PostgreSQL
+   * @throws TransactionAborted (after a conflict, TransactionConflict) when PostgreSQL rejects all statements because of an error
+   *   that the handler has caught
    */
   async check(): Promise<void> {
-    if (this.end) throw this.end
+    if (this.endError) throw this.endError
     if (this.failure === undefined || !this.engine.failureAborts) return
     await this.runner.query('SELECT 1').catch((error: unknown) => {
       throw this.note(error)
@@ -102,7 +104,7 @@ export class TransactionHealth {
   }
 
   /** The error for a transaction in which PostgreSQL rejects all statements after an earlier failure. */
-  private abortion(): Error {
+  private abortError(): Error {
     const explained = explainDatabaseError(this.failure)
     return explained instanceof TransactionConflict
       ? explained
@@ -110,6 +112,6 @@ export class TransactionHealth {
   }
 }
 
-function lost(cause: unknown): ServiceUnavailable {
+function lostError(cause: unknown): ServiceUnavailable {
   return new ServiceUnavailable('The connection to the database was lost.', 5, { cause })
 }

@@ -89,7 +89,7 @@ const members: RunnerMembers = {
   isTransactionActive: () => true,
   // After the end, the transaction throws the framework's own error instead of TypeORM's.
   isReleased: () => false,
-  // The runner of some engines forgets it when it is released.
+  // Some runners forget their manager when they are released.
   manager: ({ manager }) => manager,
   query:
     (transaction) =>
@@ -113,7 +113,7 @@ const members: RunnerMembers = {
 
 function runnerOf(transaction: LazyTransaction): QueryRunner {
   return new Proxy(transaction.runner, {
-    // Without this trap, TypeORM's assignment of `manager` would be slow.
+    // TypeORM assigns `manager`. A proxy without this trap would do so slowly.
     set: setMember,
     get: (target, name) => {
       const member = Object.hasOwn(members, name) ? members[name as keyof QueryRunner] : undefined

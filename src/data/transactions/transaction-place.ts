@@ -3,9 +3,9 @@ import type { BeginOptions } from './lazy-transaction.js'
 
 /** Where a transaction reads, on a database with several servers. */
 export interface TransactionPlace {
-  /** Whether it reads on a replica. */
+  /** Whether it reads from a replica. */
   readonly isReplica: boolean
-  /** Chooses the server of a runner that has no connection yet. Most choices need not wait. */
+  /** Chooses the server of a runner that has no connection yet. Returns undefined if there is nothing to wait for. */
   choose(runner: QueryRunner, options: BeginOptions): Promise<void> | undefined
   /** Commits a transaction that has begun. */
   commit(runner: QueryRunner, hasWritten: boolean): Promise<void>

@@ -4,12 +4,14 @@ import { wordOf } from '../queries/publish.js'
 
 /** Publishes how an attempt of a request's transaction has ended, if its first statement could run. */
 export class TransactionWatch {
+  /** The milliseconds until the first statement could run. */
   private waited = 0
+  /** The time at which the first statement could run; 0 before that, and once the end is published. */
   private readyAt = 0
 
   constructor(private readonly attempt: number) {}
 
-  /** Waits until the first statement can run. */
+  /** Waits until a statement can run, and measures the first such wait. */
   async wait(open: () => Promise<void>): Promise<void> {
     const from = performance.now()
     await open()
@@ -18,7 +20,11 @@ export class TransactionWatch {
     this.waited = this.readyAt - from
   }
 
-  /** @param failure the error of the last statement */
+  /**
+   * Publishes the end, once.
+   *
+   * @param failure the error of the last statement that failed
+   */
   end(failure: unknown, outcome = outcomeOf(failure)): void {
     const { attempt, waited, readyAt } = this
     const ms = performance.now() - readyAt

@@ -5,6 +5,7 @@ const step = 1000
 
 /** The time that a transaction spends in waiting for its connection and for statements. All attempts of a request share it. */
 export class WaitLimit {
+  /** The value of `waited` from which on the limit must be set again. */
   private shortensAt = step
 
   /**
@@ -21,9 +22,9 @@ export class WaitLimit {
     return this.waited >= this.shortensAt && this.max < Infinity
   }
 
-  /** Counts a wait that ends now. */
-  add(from: number): void {
-    this.waited += performance.now() - from
+  /** Counts a wait that began at a time of `performance.now()` and ends now. */
+  add(start: number): void {
+    this.waited += performance.now() - start
   }
 
   /** Returns the limit in milliseconds that the database is given now. */
@@ -37,6 +38,7 @@ export class WaitLimit {
     return Promise.race([work.then(() => true), delay(this.rest, false, { ref: false })])
   }
 
+  /** The milliseconds that are left, but at least one step, so that each wait has a chance. */
   private get rest(): number {
     return Math.max(step, Math.ceil(this.max - this.waited))
   }

@@ -42,9 +42,9 @@ export const SERVER =
   "concat_ws(' ', inet_server_addr(), inet_server_port(), extract(epoch FROM pg_postmaster_start_time()))"
 
 /**
- * Limits the time of a new connection's statements, and of their waits for locks. Without a pooler, settings of the connection do
- * so. A pooler gives the server's connection with its settings to other clients after each transaction, so there each transaction
- * has its own settings. Startup parameters cannot replace them, because a pooler rejects these.
+ * Limits how long the statements of a new connection run and wait for locks, by settings of the connection. Behind a pooler, which
+ * gives the server's connection with its settings to other clients, each transaction sets the limits instead. Startup parameters
+ * are not used, because a pooler rejects them.
  *
  * @returns the server, and the statements that must follow the beginning of each transaction behind a pooler
  */
