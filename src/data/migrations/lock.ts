@@ -14,7 +14,7 @@ const MINUTES = 10
  * which the server releases if the process dies; behind a pooler and on a cluster, the lock is a lease. On SQLite the
  * transaction that follows is the lock.
  *
- * @throws MigrationsLocked when another process holds the lock for too long
+ * @throws MigrationsLocked when another process still holds the lock after ten minutes
  */
 export async function withMigrationLock<T>(
   database: Database,

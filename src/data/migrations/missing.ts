@@ -4,7 +4,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { kindOf } from '../attributes/attributes.js'
 import type { Database } from '../database.js'
 
-/** The commands that generate the migrations for what the tables of a statement lack. */
+/** Returns the commands that generate the missing migrations for the tables in a statement, or for their columns. */
 export async function missingMigrations(database: Database, sql: string): Promise<string[]> {
   const models = database.entityMetadatas.filter(
     ({ tableType, tableName }) => tableType === 'regular' && sql.includes(tableName),
@@ -24,16 +24,16 @@ export async function missingMigrations(database: Database, sql: string): Promis
 }
 
 function commandFor({ tableName }: EntityMetadata, columns: ColumnMetadata[], exists: boolean): string {
-  // A migration that creates a table adds these columns.
-  const own = columns.filter(({ databaseName: name }) => exists || !OWN.includes(name))
-  const names = own.map(({ databaseName }) => databaseName)
+  const named = columns.filter(({ databaseName: name }) => exists || !AUTOMATIC.includes(name))
+  const names = named.map(({ databaseName }) => databaseName)
   const name = exists ? `add_${names.join('_and_')}_to_${tableName}` : `create_${tableName}`
-  return ['npx kit generate migration', name, ...own.map(argumentFor)].join(' ')
+  return ['npx kit generate migration', name, ...named.map(argumentFor)].join(' ')
 }
 
-const OWN = ['id', 'created_at', 'updated_at']
+/** The columns that a migration adds to each table that it creates. */
+const AUTOMATIC = ['id', 'created_at', 'updated_at']
 
-/** The argument of the generator: `rank:int`, `description:nulls.text`, `author:references`. */
+/** The argument of the generator: `rank:int`, `description:nulls.text`, `author:references`, `editor:references:author`. */
 function argumentFor(column: ColumnMetadata): string {
   const { databaseName, isNullable, enum: values, relationMetadata } = column
   const kind = relationMetadata ? 'references' : values ? 'enum' : (kindOf(column.type) ?? 'string')

@@ -53,7 +53,7 @@ export async function migrationStatus(database: Database): Promise<MigrationStat
   const history = new History(database)
   const executed = await history.getExecutedMigrations()
   const names = new Set(executed.map(({ name }) => name))
-  // The first migration creates the table.
+  // The table with the checksums exists only after the first migration.
   const checksums = executed.length > 0 ? await history.checksums() : new Map<string, string>()
   const all = history.all()
   const gone = executed.filter(({ name }) => !all.some((migration) => migration.name === name))
@@ -81,7 +81,7 @@ async function repeat(
 ): Promise<string[]> {
   const names: string[] = []
   while (names.length < limit) {
-    const name = await take(database, direction)
+    const name = await runNext(database, direction)
     if (name === undefined) break
     names.push(name)
     report(name)
@@ -90,21 +90,22 @@ async function repeat(
 }
 
 /** Runs or undoes the next migration. Returns its name, or undefined if there is none. */
-async function take(database: Database, direction: Direction): Promise<string | undefined> {
+async function runNext(database: Database, direction: Direction): Promise<string | undefined> {
   const runner = database.createQueryRunner()
   try {
     // On SQLite, foreign keys must be off before the transaction begins, because the setting is ignored inside of it.
     // Rebuilding a table with foreign keys on would delete the rows that refer to it.
     await runner.beforeMigration()
     return await withMigrationLock(database, runner, () =>
-      retryTableLocks(() => run(database, runner, direction)),
+      retryTableLocks(() => runInTransaction(database, runner, direction)),
     )
   } finally {
     await runner.release()
   }
 }
 
-async function run(
+/** Runs or undoes the next migration. A migration without a transaction ends the one that is begun here. */
+async function runInTransaction(
   database: Database,
   runner: QueryRunner,
   direction: Direction,
@@ -187,7 +188,7 @@ function instanceOf(migration: Migration): MigrationInterface {
   return migration.instance
 }
 
-/** Whether a migration is not the one that was run with this checksum. */
+/** Whether a migration's class has another checksum than when it was run; false if that checksum is not known. */
 function isEdited(migration: Migration, checksum = checksumOf(migration)): boolean {
   return checksum !== checksumOf(migration)
 }
@@ -230,13 +231,13 @@ class History extends MigrationExecutor {
     )
   }
 
-  /** The names of those whose file is missing. */
+  /** The names of the migrations that have been run, but whose files are missing. */
   withoutFile(executed: Set<string>): string[] {
     const names = new Set(this.all().map(({ name }) => name))
     return [...executed].filter((name) => !names.has(name))
   }
 
-  /** The checksums of migrations when they were run, by name. Those of earlier versions of the framework have none. */
+  /** The checksums of migrations when they were run, by name. Earlier versions of the framework have recorded none. */
   async checksums(): Promise<Map<string, string>> {
     const query = this.dataSource.createQueryBuilder().select().from(TABLE, TABLE)
     const rows = await query.getRawMany<{ name: string; checksum?: string | null }>()
