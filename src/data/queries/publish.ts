@@ -20,6 +20,7 @@ const CURSOR = /^(DECLARE|FETCH \d+ FROM) kit_rows_/
 
 /** The message about a statement, with properties that only the framework reads. */
 export interface StatementMessage extends QueryMessage {
+  /** Whether reports of the number of queries count it: not the statements of `CONTROL`. */
   readonly isQuery: boolean
   readonly site: CallSite | undefined
 }
@@ -48,7 +49,7 @@ for (const { prototype } of [PooledSqliteQueryRunner, PostgresRunner, MariadbRun
   Object.assign(prototype, { query })
 }
 
-/** Notes where and when a statement begins. Returns the function that publishes its end, or undefined without a subscriber. */
+/** Notes where and when a statement begins. Returns the function that publishes its end; undefined if that is not published. */
 export function beginStatement({ dataSource }: QueryRunner, text: string) {
   if (!channels.query.hasSubscribers || CURSOR.test(text)) return undefined
   const [stack, start, engine] = [captureStack(), performance.now(), engineOf(dataSource).name]

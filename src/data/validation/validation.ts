@@ -8,9 +8,9 @@ import { brokenRules, getMetadataStorage, ValidateBy } from './class-validator.j
 import { validatedProperties } from '../attributes/plain-attributes.js'
 
 /**
- * Returns the text of a translation id; undefined if there is none.
+ * Returns the translation of an id; undefined if there is none.
  *
- * @param source `application` leaves out the framework's texts
+ * @param source `application` leaves out the framework's translations
  */
 export type Translate = (
   id: string,
@@ -23,7 +23,7 @@ export type Translate = (
  *
  * The errors of nested records belong to fields such as `author.name`.
  *
- * @param unread the errors of fields that could not be read; other errors of these fields are left out
+ * @param unread the errors of fields whose values could not be converted; other errors of these fields are left out
  * @returns the errors, or undefined
  */
 export async function validate(
@@ -62,13 +62,13 @@ export function Present(options?: ValidationOptions): PropertyDecorator {
   )
 }
 
-/** The texts of an error besides its translations. */
+/** The messages of an error besides its translations. */
 export interface ErrorTexts {
   /** The `message` option of a decorator, which only the translation of its model replaces. */
   given?: string | undefined
   /** The message of a hook or a handler, which the framework's translation does not replace. */
   added?: string | undefined
-  /** The text without a translation. */
+  /** The message if there is neither a translation nor one of the other messages. */
   own: string
 }
 
@@ -149,7 +149,7 @@ function findRule(model: Function, property: string, rule: string): ValidationMe
     .find((metadata) => metadata.propertyName === property && metadata.name === rule)
 }
 
-/** The names of a rule's numbers in its message. The rules that are not listed have `constraint1`, `constraint2`. */
+/** The names of a rule's arguments in its message. The rules that are not listed have `constraint1`, `constraint2`. */
 const VALUE_NAMES: Record<string, readonly string[]> = {
   min: ['min'],
   max: ['max'],

@@ -45,7 +45,7 @@ async function fieldOf(
   })?.databaseName
 }
 
-/** The column of a record whose reference does not exist. */
+/** The column of a record's foreign key that refers to a missing record. */
 async function missingReference(
   tx: EntityManager,
   metadata: EntityMetadata,
