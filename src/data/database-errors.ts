@@ -29,11 +29,11 @@ export const RECORD = 'base'
 
 /**
  * Translates an error of the database for a client: ValidationErrors if the record is wrong, ServiceUnavailable if a
- * later request may succeed, RecordNotFound. Any other error is returned unchanged.
+ * later request may succeed, RecordNotFound if TypeORM has found no record. Any other error is returned unchanged.
  *
  * @param metadata the model whose record was written
- * @param pathKeys the columns that the request's path sets; undefined if there is no request
  * @param models the models whose records may have been written; they contain the columns of each index
+ * @param pathKeys the columns that the request's path sets; undefined if there is no request
  */
 export function explainDatabaseError(
   error: unknown,
@@ -46,7 +46,7 @@ export function explainDatabaseError(
   if (!(error instanceof QueryFailedError)) return error
 
   const failure: Failure = { ...textsOf(error.driverError), metadata, models, pathKeys }
-  const problem = refined(problemOf(error), failure)
+  const problem = refine(problemOf(error), failure)
   const unavailable = problem && UNAVAILABLE[problem]?.(error)
   if (unavailable) return unavailable
 
@@ -62,6 +62,7 @@ export function explainDatabaseError(
   )
 }
 
+/** The texts of an error, and the parameters of `explainDatabaseError`. */
 interface Failure extends ProblemTexts {
   metadata: EntityMetadata | undefined
   models: readonly EntityMetadata[]
@@ -81,7 +82,7 @@ const UNAVAILABLE: Partial<Record<Problem, (cause: Error) => ServiceUnavailable>
 }
 
 /** MariaDB adds a check to each JSON column. If it fails, the value isn't JSON. */
-function refined(problem: Problem | undefined, failure: Failure): Problem | undefined {
+function refine(problem: Problem | undefined, failure: Failure): Problem | undefined {
   const name = problem === 'check' ? nameIn(failure, 'checkedColumn') : undefined
   if (!name) return problem
   const column = failure.metadata?.columns.find(({ databaseName }) => databaseName === name)
@@ -91,12 +92,12 @@ function refined(problem: Problem | undefined, failure: Failure): Problem | unde
 function fieldOf(failure: Failure): string | undefined {
   if (failure.column) return failure.column
   const columns = nameIn(failure, 'columns')?.split(/,\s*/).map(bareName) ?? columnsOfIndex(failure)
-  // If an index contains a key that the path sets, a user can correct another column.
+  // A user cannot correct a key that the path sets, so the error belongs to another column. Without a request, each `_id` counts.
   const isFixed = (column: string) => failure.pathKeys?.has(column) ?? column.endsWith('_id')
   return columns.find((column) => !isFixed(column)) ?? columns[0]
 }
 
-/** MariaDB and MySQL report only the index. The model has its columns, or its name contains one of theirs. */
+/** MariaDB and MySQL report only the name of an index. The model has its columns, or else the name contains one of theirs. */
 function columnsOfIndex(failure: Failure): string[] {
   const { metadata, models } = failure
   const name = nameIn(failure, 'index')
@@ -110,7 +111,7 @@ function columnsOfIndex(failure: Failure): string[] {
   return columns.map((column) => column.databaseName)
 }
 
-/** Removes the prefix of a generated name: `UQ_2d82eb...` in a migration is `IDX_2d82eb...` in a model. */
+/** The 26 digits that names by TypeORM have in common: `UQ_2d82eb...` in a migration, and `IDX_2d82eb...` in a model. */
 function digest(name: string): string {
   return name.replace(/^(?:UQ|IDX|REL)_(.{1,26}).*$/, '$1')
 }

@@ -114,6 +114,7 @@ export class Database extends DataSource {
       throw explainConnectionError(error, this.url)
     })
     await this.opening
+    // Rejects wrong properties with `@RelationIds`.
     this.entityMetadatas.forEach(linksOf)
     return this
   }
@@ -176,9 +177,9 @@ export class Database extends DataSource {
   }
 
   /**
-   * Begins to watch its servers, if it has several, until it is closed.
+   * Begins to watch the database's servers, if it has several, until the database is closed.
    *
-   * @param log receives each change
+   * @param log receives a sentence about each change of the servers
    * @internal
    */
   async watch(log: (change: string) => void): Promise<Servers | undefined> {

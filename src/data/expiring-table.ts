@@ -5,8 +5,8 @@ import { problemOf } from './engines/problems.js'
 import { explainMissingTable, pendingMigrations } from './migrations/pending.js'
 import { retryConflicts } from './retry-conflicts.js'
 
-/** The number of rows that are deleted at a time, so that the request that does it is not delayed. */
-const most = 500
+/** The number of rows that a clean-up deletes. There is a limit, so that the request that cleans up is not delayed. */
+const batchSize = 500
 
 /** Describes a table whose rows expire. */
 export interface ExpiringTableOptions {
@@ -76,16 +76,16 @@ export class ExpiringTable {
     await this.run(() => query.where('id = :id', { id }).execute(), tx)
   }
 
-  /** Deletes some expired rows if it is time to. A failure does not affect the request. */
+  /** Deletes some expired rows, unless the last clean-up is recent. A failure does not affect the request. */
   async cleanUp(now: number): Promise<void> {
     if (now < this.cleanedAt + (this.options.cleanUpEvery ?? 600_000)) return
     this.cleanedAt = now
     const count = await this.deleteSome(now).catch(() => 0)
-    // There may be more, which are deleted the next time.
-    if (count === most) this.cleanedAt = 0
+    // There may be more rows, which the next call deletes.
+    if (count === batchSize) this.cleanedAt = 0
   }
 
-  /** Runs a short transaction again after conflicts, unless it is that of a request. Explains its error if migrations are pending. */
+  /** Runs work, and repeats it after conflicts unless `tx` is that of a request. Explains its error if migrations are pending. */
   async run<T>(work: () => Promise<T>, tx = this.database.manager): Promise<T> {
     try {
       return await (tx === this.database.manager ? retryConflicts(work) : work())
@@ -101,7 +101,7 @@ export class ExpiringTable {
       .select('expired.id', 'id')
       .from(name, 'expired')
       .where(`expired.${expiresAt} <= :now`, { now })
-      .limit(most)
+      .limit(batchSize)
       .getRawMany<{ id: string }>()
     const ids = expired.map(({ id }) => id)
     if (ids.length === 0) return 0

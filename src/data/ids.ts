@@ -14,8 +14,10 @@ export function newId(): string {
   const now = Date.now()
   if (now > latest) {
     latest = now
+    // The highest bit is 0, so that at least half of the 32-bit numbers follow.
     sequence = random.readInt32BE(6) & 0x7fffffff
   } else {
+    // After the last 32-bit number comes 0, with the next millisecond.
     sequence = (sequence + 1) | 0
     if (sequence === 0) latest += 1
   }

@@ -13,7 +13,7 @@ export interface LeaseOptions {
   name: string
   /** Milliseconds after which the lease of a process that has died ends (60,000). It is renewed three times as often. */
   duration?: number
-  /** Milliseconds that another holder is waited for. */
+  /** Milliseconds to wait for another holder. */
   wait: number
   /** The error after that time. */
   taken: Error
@@ -40,6 +40,7 @@ export async function withLease<T>(
   const attempt = async (): Promise<void> => {
     const { affected } = await runner.query(acquire, [], true).catch(createTable(runner))
     if (affected === 1) return
+    // The row may be missing. The next attempt acquires it.
     const row = database.createQueryBuilder(runner).insert().into(TABLE)
     await row.values({ name, holder: '', expires_at: 0 }).orIgnore().execute()
     throw taken

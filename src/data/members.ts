@@ -152,7 +152,7 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   status: number
   set(header: string, value: string): void
   setPageHeaders(pagination: Pagination): void
-  /** The fields of a record that could not be converted. */
+  /** The fields of a record whose values could not be converted. */
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
   /** The attributes of a record that the request has set. */
   bound(record: object): ReadonlySet<string>
@@ -299,7 +299,7 @@ async function boundErrors(
   return errors
 }
 
-/** The errors of the fields that could not be converted. */
+/** The errors of the fields whose values could not be converted. */
 function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | undefined {
   const fields = ctx.unreadable(record)
   if (fields.length === 0) return undefined
@@ -330,7 +330,7 @@ function addError(
   errors.add(field, rule, messageOf(model, field, rule, values, { own }, translate), values)
 }
 
-/** On SQLite, a request that only reads does not wait for writers, so it cannot lock anything. */
+/** @throws LockWhileReading in a request that only reads: on SQLite it does not wait for writers, so it cannot lock anything */
 function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOptions): void {
   if (options?.lock && SAFE_METHODS.includes(method)) throw new LockWhileReading(method)
 }

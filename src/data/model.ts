@@ -46,16 +46,17 @@ export abstract class Model {
   @BeforeUpdate()
   protected stampUpdate(): void {
     const now = Date.now()
-    // If the time did not change, TypeORM would let SQLite set it, without milliseconds.
+    // If the new time were the same as the old one, TypeORM would let SQLite set the time, without milliseconds.
     this.updated_at = new Date(Number(this.updated_at) === now ? now + 1 : now)
   }
 }
 
+/** The ids of the records that `insertChosenId` is inserting. */
 const chosenIds = new WeakMap<object, string>()
 
 /**
- * Writes a new record, whose id is set when it is inserted, even if the application has chosen it: TypeORM would update the
- * row that has this id.
+ * Writes a new record whose id the application has chosen. The record has no id until it is inserted, because TypeORM would
+ * otherwise update the row that has this id.
  */
 export async function insertChosenId(record: Model, write: () => Promise<void>): Promise<void> {
   chosenIds.set(record, record.id)
