@@ -81,7 +81,7 @@ const UNAVAILABLE: Partial<Record<Problem, (cause: Error) => ServiceUnavailable>
   readonly: (cause) => new ServiceUnavailable('The database only reads at the moment.', 5, { cause }),
 }
 
-/** MariaDB adds a check to each JSON column. If it fails, the value isn't JSON. */
+/** MariaDB adds a check to each JSON column. If it fails, the value is not JSON. */
 function refine(problem: Problem | undefined, failure: Failure): Problem | undefined {
   const name = problem === 'check' ? nameIn(failure, 'checkedColumn') : undefined
   if (!name) return problem

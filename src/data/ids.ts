@@ -24,7 +24,7 @@ export function newId(): string {
   return uuidv7({ random, msecs: latest, seq: sequence })
 }
 
-/** Whether a value can be an id. PostgreSQL rejects a query with text that isn't a UUID. */
+/** Whether a value can be an id. PostgreSQL rejects a query with text that is not a UUID. */
 export function isId(value: unknown): boolean {
   return coerce(value, { name: 'id', kind: 'uuid', nullable: false }) !== unreadable && value !== null
 }

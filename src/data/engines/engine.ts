@@ -62,7 +62,7 @@ export type ErrorName = 'columns' | 'index' | 'checkedColumn'
 export interface EngineErrors {
   /** The codes of each problem. */
   codes: Partial<Record<Problem, readonly string[]>>
-  /** Patterns of the messages of problems that don't have a code. */
+  /** Patterns of the messages of problems without a code. */
   messages?: readonly (readonly [pattern: RegExp, problem: Problem])[]
   /** Patterns that find names in an error's message or detail. */
   names: Partial<Record<ErrorName, readonly RegExp[]>>
@@ -182,7 +182,7 @@ export interface Engine {
   beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
   /** Reads the rows of a query in a transaction, some at a time, at the pace of their reader. */
   rows(runner: QueryRunner, sql: string, values: unknown[]): AsyncIterable<unknown[]>
-  /** Closes a connection in an unknown state, so that it doesn't return to the pool. */
+  /** Closes a connection in an unknown state, so that it does not return to the pool. */
   discard?(runner: QueryRunner): Promise<void>
 
   /** The file of a database; undefined for engines with a server. */

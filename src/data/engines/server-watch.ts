@@ -139,7 +139,7 @@ export class ServerWatch {
     this.timer = undefined
   }
 
-  /** Finds the server to which the address leads now. If waiting connections lead to another one, closes them and retires all. */
+  /** Finds the server to which the address leads now, if any. Closes the silent connections to other servers, and then retires all. */
   private async closeLost(waiting: readonly WatchedConnection[]): Promise<void> {
     this.isLooking = true
     const start = performance.now()
@@ -156,7 +156,7 @@ export class ServerWatch {
     for (const connection of lost) connection.close()
   }
 
-  /** Whether two servers are the same, or are behind a balancer that leads to both by turns. */
+  /** Whether two servers are the same, or a balancer leads to both by turns: to the old one even after the current one. */
   private areSame(old: string, current: string): boolean {
     const [before, after] = [this.servers.get(old), this.servers.get(current)]
     return old === current || (before !== undefined && after !== undefined && before.last > after.first)

@@ -334,7 +334,7 @@ export class LazyTransaction {
       readOnly || this.place?.isReplica
         ? this.engine.beginReadOnly(this.runner, isolation)
         : this.runner.startTransaction(isolation)
-    if (!this.limit.isShort) return await beginning
+    if (!this.limit.isTooLong) return await beginning
     if (await this.limit.allows(beginning)) return
     this.state = 'late'
     this.abandon(beginning).catch(() => undefined)
@@ -380,7 +380,7 @@ export class LazyTransaction {
     const from = performance.now()
     try {
       // Without a transaction, a plain read waits for no row, and the limit would not end with it.
-      if (limit.isShort && runner.isTransactionActive) await this.engine.limitLocks?.(runner, limit.shorten())
+      if (limit.isTooLong && runner.isTransactionActive) await this.engine.limitLocks?.(runner, limit.shorten())
       return await command()
     } catch (error) {
       throw this.health.note(error)

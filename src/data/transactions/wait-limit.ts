@@ -18,7 +18,7 @@ export class WaitLimit {
   ) {}
 
   /** Whether the limit that the database has is longer than the rest of the time, so that `shorten` must set it again. */
-  get isShort(): boolean {
+  get isTooLong(): boolean {
     return this.waited >= this.shortensAt && this.max < Infinity
   }
 

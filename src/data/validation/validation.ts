@@ -54,7 +54,7 @@ function sortErrors(errors: ValidationErrors, record: object): ValidationErrors 
   return sorted
 }
 
-/** Requires a value: text that isn't blank, or any other value except null and undefined. */
+/** Requires a value: text that is not blank, or any other value except null and undefined. */
 export function Present(options?: ValidationOptions): PropertyDecorator {
   return ValidateBy(
     { name: 'present', validator: { validate: isPresent, defaultMessage: describeBlank } },

@@ -54,6 +54,7 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
     const open = () => SqliteConnection.open(this.sqlite, path, isPrivate, this.limits.acquireTimeout)
     const pool = new SqlitePool(open, this.limits)
     try {
+      // TypeORM's property. An error of the file is thrown here instead of by the first query.
       this.databaseConnection = (await pool.share()).database
       this.file = { path, identity: await identityOf(path) }
       this.current = pool
