@@ -139,7 +139,7 @@ export class ServerWatch {
     this.timer = undefined
   }
 
-  /** Finds the server to which the address leads now, if any. Closes the silent connections to other servers, and then retires all. */
+  /** Finds the server to which the address leads now, if any. If silent connections lead elsewhere, closes them, and retires all. */
   private async closeLost(waiting: readonly WatchedConnection[]): Promise<void> {
     this.isLooking = true
     const start = performance.now()
