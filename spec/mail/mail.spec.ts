@@ -341,7 +341,7 @@ describe('The text of a mail', () => {
     ).to.equal("Hi Ada\n\nOne two\nthree <4> '5'\n\n- a\n- b\n\nhttps://a.example")
   })
 
-  it('keeps what is no character', () => {
+  it('keeps what stands for no character', () => {
     expect(toText('<p>&constructor; &#xD800; &#x110000; &copy;</p>')).to.equal(
       '&constructor; &#xD800; &#x110000; &copy;',
     )

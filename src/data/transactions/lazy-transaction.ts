@@ -380,7 +380,8 @@ export class LazyTransaction {
     const from = performance.now()
     try {
       // Without a transaction, a plain read waits for no row, and the limit would not end with it.
-      if (limit.isTooLong && runner.isTransactionActive) await this.engine.limitLocks?.(runner, limit.shorten())
+      if (limit.isTooLong && runner.isTransactionActive)
+        await this.engine.limitLocks?.(runner, limit.shorten())
       return await command()
     } catch (error) {
       throw this.health.note(error)
