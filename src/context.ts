@@ -40,7 +40,7 @@ export interface ContextMembers {
   /** Koa's request, with the parsed body and the uploaded files. */
   request: Request & { body?: unknown; files?: Record<string, UploadedFile | UploadedFile[]> | undefined }
 
-  /** The environment of the application: `AppOptions.env`, else `GO_ENV`, else `NODE_ENV`. */
+  /** The environment of the application: `AppOptions.env`, else `GO_ENV`, else `NODE_ENV`, else `development`. */
   readonly env: string
 
   /** The parameters of the path, by name: `{ post_id: '...' }`. */
@@ -132,7 +132,7 @@ export interface BackgroundTransaction {
   readonly hooks: readonly (() => unknown)[]
 }
 
-/** A class that the application instantiates. */
+/** The class of a job, which the application instantiates. */
 // tsyringe calls the constructor with the dependencies it resolves, of any type.
 // oxlint-disable-next-line no-explicit-any
 export type JobConstructor<T = object> = new (...dependencies: any[]) => T

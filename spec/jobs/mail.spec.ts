@@ -38,6 +38,7 @@ describe('Mails of mailer({ jobs })', () => {
     app.post('/', async (ctx) => {
       const { status = 201, queued = true } = ctx.request.body as { status?: number; queued?: boolean }
       sendMail(ctx, { to: 'ada@example.com', name: 'welcome', locals: { name: 'Ada' }, queued })
+      ctx.locale = 'fr'
       ctx.status = status
     })
     site = await Site.open(app)
@@ -53,6 +54,8 @@ describe('Mails of mailer({ jobs })', () => {
     expect(subjects()).to.deep.equal([])
     await jobs.drain()
     expect(subjects()).to.deep.equal(['ada@example.com: Hello Ada'])
+    // The locale when the mail was enqueued.
+    expect(mails.last?.locale).to.equal('en-US')
   })
 
   it('are not sent when the request fails', async () => {

@@ -93,7 +93,7 @@ function begin({ beginning }: RequestParts): Middleware {
   }
 }
 
-/** Completes the response, and deletes the uploaded files. */
+/** Keeps personal responses out of shared caches, and deletes the uploaded files, even after an error. */
 const finish: Middleware = async function finish(ctx, next) {
   try {
     await next()
@@ -117,7 +117,7 @@ const frameworkFiles = new StaticFolder('/', join(import.meta.dirname, '../../..
 
 /**
  * Sends a file of a static folder. A folder that is declared before the route hides it, even if the folder has no such file.
- * Without a route, all folders are searched.
+ * Of several such folders, only the first counts. Without a route, all folders are searched.
  */
 function sendStaticFile({ table }: RequestParts): Middleware {
   return function sendStaticFile(ctx, next) {
@@ -238,7 +238,7 @@ function routesOfForm(matches: readonly Match[]): DeclaredRoute[] {
   return ['POST', ...overrides].flatMap((method) => matchOf(matches, method)?.route ?? [])
 }
 
-/** The read-only properties of a context that are set here. */
+/** The properties of a context that are set here, although `ctx.route` is read-only elsewhere. */
 type Routed = { -readonly [Name in 'route' | 'params']: Context[Name] }
 
 function setRoute(ctx: Context, { route, params, layer }: Match): void {

@@ -15,7 +15,7 @@ export interface QueryMessage {
   readonly error?: string | undefined
 }
 
-/** The message of `resource-kit:transaction`: an attempt of a request's transaction has ended. */
+/** The message of `resource-kit:transaction`: an attempt of the transaction of a request or a job, which ran statements, has ended. */
 export interface TransactionMessage {
   /** `unknown` if the connection was lost during the commit. */
   readonly outcome: 'committed' | 'rolled back' | 'conflict' | 'unknown'

@@ -12,10 +12,11 @@ import type { Replication, Servers } from './engines/servers.js'
 import { migrate, migrationStatus, rollback } from './migrations/run.js'
 import type { MigrationState, MigrationReport } from './migrations/run.js'
 import { linksOf } from './records/links.js'
+// Publishes each statement of all query runners.
 import './queries/publish.js'
 import { ModelSubscriber } from './model-subscriber.js'
 
-/** Milliseconds that the database has to respond to a ping. A load balancer does not wait as long for an application that can read a replica. */
+/** Milliseconds that the database has to respond to a ping. With replicas, the check passes anyway, so it ends before balancers give up. */
 const PING_TIMEOUT = 5000
 const PING_TIMEOUT_WITH_REPLICAS = 500
 
@@ -158,12 +159,13 @@ export class Database extends DataSource {
    * @internal
    */
   runBeside(sql: string): Promise<void> {
+    // A ping has its own connection.
     return this.sendPing(AbortSignal.timeout(PING_TIMEOUT), sql)
   }
 
   /**
    * Runs a short read outside of a request's transaction, for example before slow work. Call it before the first query of
-   * `ctx.tx`, because it uses another connection.
+   * `ctx.tx`, because it uses a second connection: a request that already has one could wait forever.
    *
    * @example const user = await database.read((tx) => tx.findOneBy(User, { email: 'ada@example.com' }))
    */
@@ -254,8 +256,10 @@ function replicationOf(
     )
   }
   for (const url of urls) {
-    if (engineForUrl(url) === engineForUrl(settings.url)) addressOf(url)
-    else throw new DeclarationError(`The replica ${hidePassword(url)} is not a PostgreSQL database.`)
+    if (engineForUrl(url) !== engineForUrl(settings.url))
+      throw new DeclarationError(`The replica ${hidePassword(url)} is not a PostgreSQL database.`)
+    // Throws if the URL is malformed.
+    addressOf(url)
   }
   return { urls, maxLag, limits }
 }

@@ -33,7 +33,7 @@ import { renderScaffolds, type Rendered } from './files/templates.js'
 export interface ResourcePlan {
   /** The command that generates it. */
   command: string
-  /** The command without `--locking`, which does not change the handlers. If there is a migration, it records that option. */
+  /** The command that the handlers record. It contains `--locking` only if no migration records that option. */
   handlersCommand: string
   kind: 'web' | 'api'
   /** The kind of the application, which decides the format of requests without `Accept`. */
@@ -103,7 +103,10 @@ export function resourceDestruction(folder: string, word: string, hasRun?: HasRu
   return destructionOf(folder, actions, hasRun)
 }
 
-/** Parses the arguments without checking the application, because `destroy` needs a plan after files have changed. */
+/**
+ * Parses the arguments and reads the application. It does not check that the parent, the owner and the references exist, because
+ * `destroy` needs a plan after they have changed.
+ */
 export function planOf(
   folder: string,
   word: string,

@@ -3,17 +3,18 @@ import type { ValidationErrors } from '../errors.js'
 import { PerRequest } from '../common/per-request.js'
 import { formatOfType, type FormatName } from './formats/formats.js'
 
-type Errors = () => ValidationErrors | undefined
+/** Finds the errors, which is only needed if the handler has responded with data. */
+type FindErrors = () => ValidationErrors | undefined
 
-const errorsForHtml = new PerRequest<readonly Errors[]>()
+const finders = new PerRequest<readonly FindErrors[]>()
 const rejectedFormats = new PerRequest<FormatName | undefined>()
 
 /**
- * Records the errors of a request whose client prefers HTML, so that `rejectData` can throw them: if the handler has no page, it
- * responds with data, which cannot show errors.
+ * Leaves the errors of a list's query to the page, because the client prefers HTML, and the page shows them beside the list. If
+ * the handler responds with data instead, `rejectData` throws them.
  */
-export function expectHtml(ctx: Context, errors: Errors): void {
-  errorsForHtml.set(ctx, [...(errorsForHtml.get(ctx) ?? []), errors])
+export function expectHtml(ctx: Context, findErrors: FindErrors): void {
+  finders.set(ctx, [...(finders.get(ctx) ?? []), findErrors])
 }
 
 /**
@@ -22,13 +23,13 @@ export function expectHtml(ctx: Context, errors: Errors): void {
  * @throws ValidationErrors the first recorded errors
  */
 export function rejectData(ctx: Context): void {
-  const recorded = errorsForHtml.get(ctx)
+  const recorded = finders.get(ctx)
   if (!recorded || ctx.body == null || ctx.response.is('html')) return
-  for (const errors of recorded) {
-    const found = errors()
-    if (!found) continue
+  for (const findErrors of recorded) {
+    const errors = findErrors()
+    if (!errors) continue
     rejectedFormats.set(ctx, formatOfType(ctx.response.type))
-    throw found
+    throw errors
   }
 }
 

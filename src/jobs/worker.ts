@@ -128,7 +128,7 @@ export class Worker {
     if (free === 0) return Infinity
     // The random part keeps workers from polling at the same times.
     const pause = options.poll * (1 + Math.random() / 10)
-    // After a claim for all free slots, more jobs are probably due, so polls are only as frequent as the schedules need them.
+    // If the last claim filled all free slots, more jobs are probably due, so this one needs no poll, except for the schedules.
     if (!this.isBusy || performance.now() > this.polledAt + options.poll) {
       const rest = await this.poll()
       if (rest > 0) return Math.min(rest, pause)
@@ -137,6 +137,7 @@ export class Worker {
     this.isBusy = claimed.length === free
     for (const job of claimed) {
       const run = this.begin(job)
+      // For the compiler: only jobs with a definition are claimed.
       if (!run) continue
       const ended = run.execute().finally(() => {
         running.delete(job.id)
@@ -148,7 +149,7 @@ export class Worker {
     return claimed.length > 0 ? 0 : pause
   }
 
-  /** Returns the milliseconds until the next job or tick is due. */
+  /** Fires due schedules, deletes old dead jobs, and returns the milliseconds until the next job or tick is due. */
   private async poll(): Promise<number> {
     const { queues, keepDead } = this.options
     const { now, due } = await this.store.poll(this.options)

@@ -1,6 +1,6 @@
 import { type Context, HttpError, type Scope } from '../index.js'
 
-/** A mail as the server receives it. */
+/** A rendered mail, as the inbox stores it. */
 export interface MailMessage {
   /** Its number in this process, from 1. */
   number: number

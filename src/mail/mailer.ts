@@ -54,7 +54,7 @@ const recipient =
 /** The name of the job that sends a mail. */
 const jobName = 'deliver_mail'
 
-/** A mail as its job stores it. */
+/** A mail as its job reads it. The date is that of the sending. */
 type StoredMail = Omit<MailMessage, 'number' | 'date'>
 
 /** The mails of a request or a job. */
@@ -100,12 +100,11 @@ export function mailer(options: MailerOptions = {}): Middleware {
    * so that an error in the template is an error of the request.
    */
   function prepare(ctx: Context, mail: Mail): () => void {
-    const localizedMail = { ...mail, locale: mail.locale ?? ctx.locale }
-    const message = usesInbox ? renderMail(ctx, localizedMail, from) : undefined
+    const message = usesInbox ? renderMail(ctx, mail, from) : undefined
     return () => {
       if (message) mails.add(message)
       if (!transport) return
-      const render = () => message ?? renderMail(ctx, localizedMail, from)
+      const render = () => message ?? renderMail(ctx, mail, from)
       const work = deliver(ctx, mail.name, render, transport).then(
         () => ctx.log.info({ mail: mail.name }, `the mail ${mail.name} was sent`),
         (err: unknown) => ctx.log.error({ err, mail: mail.name }, `the mail ${mail.name} was not sent`),
@@ -173,8 +172,10 @@ export function sendMail(requestOrJob: Context | JobContext, mail: Mail): void {
       'The recipient of a mail is one address: ada@example.com or Ada <ada@example.com>.',
     )
   }
-  if (delivery.enqueue && mail.queued !== false) return delivery.enqueue(ctx, mail)
-  const send = delivery.prepare(ctx, mail)
+  // The mail is rendered later, in the language of now.
+  const localizedMail = { ...mail, locale: mail.locale ?? ctx.locale }
+  if (delivery.enqueue && mail.queued !== false) return delivery.enqueue(ctx, localizedMail)
+  const send = delivery.prepare(ctx, localizedMail)
   if (hasTransaction(ctx)) ctx.afterCommit(send)
   else delivery.senders.push(send)
 }

@@ -41,9 +41,9 @@ function rankOf(route: HandlerRoute, { collection, item }: ResourcePaths): numbe
   const rank = ranks.get(route.handler)
   if (rank !== undefined) return rank
   const continuesWithText = /^\/[^{]/.test(route.path.slice(collection.length))
-  // `new` and `show` could receive its requests.
+  // `show` could receive its requests: `drafts` would be a `post_id`.
   if (continuesWithText) return 1
-  // A PATCH of the item precedes `update`, which has the same path.
+  // The table lists a PATCH of the item beside `update`, which then does not handle PATCH.
   return isPatchOf(item, route) ? 3 : 5
 }
 

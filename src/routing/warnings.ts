@@ -34,7 +34,7 @@ function explainShadow(route: DeclaredRoute, pattern: PathPattern, table: RouteT
   const hostname = route.host?.sample ?? ''
   const [folder] = route.method === 'GET' ? table.foldersOf(pattern.path, { hostname }, route) : []
   if (folder) return `the static files at ${folder.prefix} are declared before it. Declare them last.`
-  // Static segments are unlikely to have this value.
+  // No static segment of an earlier route has this value, so only routes that match every value match the sample.
   const sample = pattern.fill([Object.fromEntries(pattern.params.map((name) => [name, '~sample~']))])
   const earlier = table.match(hostname, sample).find((match) => match.route.handles(route.method))?.route
   if (!earlier || earlier === route) return undefined
@@ -65,7 +65,7 @@ function shapeOf(path: string): string {
 export function findMisspelledHandlers(resources: Iterable<ResourceClass>): string[] {
   return [...resources].flatMap((resource) => {
     const missing = actionsOf(resource).filter((action) => !isImplemented(resource, action))
-    const methods = unroutedMethodsOf(resource)
+    const methods = undecoratedMethodsOf(resource)
     return missing.flatMap(({ handler }) =>
       methods
         .filter((method) => isOneLetterOff(method, handler))
@@ -78,8 +78,8 @@ export function findMisspelledHandlers(resources: Iterable<ResourceClass>): stri
   })
 }
 
-/** The methods without decorators of a class and of its superclasses up to `BaseResource`. */
-function unroutedMethodsOf(resource: ResourceClass): string[] {
+/** The methods without decorators of a class and of its superclasses up to `BaseResource`, the seven handlers included. */
+function undecoratedMethodsOf(resource: ResourceClass): string[] {
   const { methods: decorated } = decorationsOf(resource.prototype)
   const methods: string[] = []
   let prototype: object = resource.prototype

@@ -4,14 +4,14 @@ import { BoundedMap } from '../common/memoize.js'
 /** The minimum length of a secret that cannot be guessed by trying. */
 export const minSecretLength = 32
 
-/** Signs the values of one cookie, so that nobody else can write or change them (HMAC with SHA-256). */
+/** Signs values for one purpose, such as a cookie, so that nobody else can write or change them (HMAC with SHA-256). */
 export class Signer {
   private readonly keys: KeyObject[]
   /** The values of verified texts, because a browser sends the same text with each request. */
   private readonly verifiedTexts = new BoundedMap<string>(maxVerified)
 
   /**
-   * @param name the cookie's name, which is part of the signature: a value is valid for this cookie only
+   * @param name the purpose, such as the name of a cookie. It is part of the signature: a value is valid for this purpose only
    * @param secrets the first one signs, all of them verify
    */
   constructor(
@@ -54,7 +54,7 @@ export class Signer {
   }
 }
 
-/** The number of cached texts: those of the current visitors, of at most 4 KiB each. */
+/** The maximum number of cached texts. Only texts that we have signed are cached. */
 const maxVerified = 500
 
 function isEqual(one: string, other: string): boolean {

@@ -49,7 +49,7 @@ export class Catalog {
   /**
    * Translates an id: in the locale, else in its language, else in the fallback locale, else in English.
    *
-   * @param source `application` leaves out the translations of the framework
+   * @param source `application` returns undefined if the translation is one of the framework
    * @returns undefined if there is no translation
    */
   translate(locale: string, id: string, values: Values = {}, source?: TextSource): string | undefined {
@@ -95,7 +95,7 @@ export class Catalog {
   }
 }
 
-/** Whose translations are searched. */
+/** Whose translation is accepted. */
 export type TextSource = 'application' | 'all'
 
 /** A translation and its locale. */

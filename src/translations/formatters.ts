@@ -31,7 +31,7 @@ const zonedFormats = memoizeByLocale((locale) =>
   }),
 )
 
-/** Formats lists: `a, b and c` and `a, b or c`. */
+/** Formats lists: `a, b, and c` and `a, b, or c`. */
 export const listFormats = {
   conjunction: memoizeByLocale((locale) => new Intl.ListFormat(locale, { type: 'conjunction' })),
   disjunction: memoizeByLocale((locale) => new Intl.ListFormat(locale, { type: 'disjunction' })),

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Column, Entity, JoinColumn, ManyToOne } from 'typeorm'
-import { columnTypes } from '../../../src/data/attributes/columns.js'
+import { columnTypes } from '../../../src/data/attributes/kinds.js'
 import { App, Database, Model, transaction, type Context } from '../../../src/index.js'
 import { captureLog } from '../../../src/testing/index.js'
 import { newDatabase } from '../../support/databases.js'

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Column, Entity, VersionColumn } from 'typeorm'
-import { columnTypes } from '../../../src/data/attributes/columns.js'
+import { columnTypes } from '../../../src/data/attributes/kinds.js'
 import { Database, Model } from '../../../src/index.js'
 import { newDatabase } from '../../support/databases.js'
 import { findRecord, saveRecord } from '../../support/records.js'

@@ -11,7 +11,8 @@ import {
 import { coerce } from '../../../src/data/attributes/coerce.js'
 import { attributesOf, type AttributeKind } from '../../../src/data/attributes/attributes.js'
 import { RecordNotFound } from '../../../src/errors.js'
-import { columnTypes, type ColumnDetails } from '../../../src/data/attributes/columns.js'
+import { type ColumnDetails } from '../../../src/data/attributes/columns.js'
+import { columnTypes } from '../../../src/data/attributes/kinds.js'
 import {
   App,
   BaseResource,

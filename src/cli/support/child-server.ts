@@ -49,7 +49,7 @@ export class ChildServer {
     const started = this.next && isAlive(this.next) ? this.next : this.fork()
     this.next = undefined
     this.current = started
-    const address = await this.addressOf(started)
+    const address = await this.launch(started)
     this.next = this.fork()
     return address
   }
@@ -63,7 +63,7 @@ export class ChildServer {
   }
 
   /** Lets a process start the application. Resolves when the application listens. */
-  private addressOf(started: Started): Promise<string> {
+  private launch(started: Started): Promise<string> {
     const { child } = started
     return new Promise((resolve, reject) => {
       let isListening = false
@@ -87,8 +87,9 @@ export class ChildServer {
       cwd: this.root,
       env: {
         ...process.env,
+        // Without it, `kit start` would run in production.
         GO_ENV: currentEnvironment(),
-        // The host of `kit dev`, which visitors use. The application only accepts the requests that `kit dev` forwards.
+        // Marks a process of `kit dev`, and names the host that visitors use, because `HOST` is that of the forwarding.
         KIT_DEV: process.env['HOST'] || '127.0.0.1',
         PORT: '0',
         HOST: '127.0.0.1',

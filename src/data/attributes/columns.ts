@@ -2,8 +2,6 @@ import type { QueryRunner, TableColumnOptions } from 'typeorm'
 import { engineOf } from '../engines/engines.js'
 import { columnTypes, KINDS, type AttributeKind } from './kinds.js'
 
-export { columnTypes }
-
 /** The options of a column besides its name and kind. */
 export type ColumnDetails = Omit<Partial<TableColumnOptions>, 'name' | 'type'>
 
@@ -18,7 +16,7 @@ export function column(
   kind: AttributeKind,
   details: ColumnDetails = {},
 ): TableColumnOptions {
-  return { name, type: typeOf(runner, kind), ...defaultsOf(runner, kind), ...details }
+  return { name, type: typeOf(runner, kind), ...detailsOf(runner, kind), ...details }
 }
 
 /** The `id` column of a model. */
@@ -41,8 +39,9 @@ function typeOf(runner: QueryRunner, kind: AttributeKind): string {
   return runner.dataSource.driver.normalizeType({ type: columnTypes[kind] })
 }
 
-function defaultsOf(runner: QueryRunner, kind: AttributeKind): ColumnDetails {
+function detailsOf(runner: QueryRunner, kind: AttributeKind): ColumnDetails {
   const { driver } = runner.dataSource
+  // All datetimes have the precision of `created_at`.
   const precision = driver.mappedDataTypes.createDatePrecision
   if (kind === 'datetime' && precision !== undefined) return { precision }
   return KINDS[kind].details ?? engineOf(driver).columnDetails?.(driver, kind) ?? {}

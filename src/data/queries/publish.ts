@@ -49,7 +49,10 @@ for (const { prototype } of [PooledSqliteQueryRunner, PostgresRunner, MariadbRun
   Object.assign(prototype, { query })
 }
 
-/** Notes where and when a statement begins. Returns the function that publishes its end; undefined if that is not published. */
+/**
+ * Notes where and when a statement begins. Returns the function that publishes its end; undefined if that is not published. A
+ * stream of rows passes its own `ms`, without the time of its reader.
+ */
 export function beginStatement({ dataSource }: QueryRunner, text: string) {
   if (!channels.query.hasSubscribers || CURSOR.test(text)) return undefined
   const [stack, start, engine] = [captureStack(), performance.now(), engineOf(dataSource).name]

@@ -48,7 +48,7 @@ export interface GenerateOptions {
 export interface DestroyOptions {
   /** Whether a step may be undone. */
   confirm(question: string): Promise<boolean>
-  /** Returns a warning about a file before it is deleted. */
+  /** Returns a warning about the file of a step, which is printed before the question. */
   remark?(path: string): Promise<string | undefined>
   print?: Print
 }
@@ -110,7 +110,8 @@ export async function destroy(
 /** Messages about the remaining manual work, except for the steps that the user does not want to undo. */
 function leftoversOf(folder: string, actions: readonly FileAction[]): string[] {
   return actions.flatMap((action) => {
-    if (isCreate(action) || isDone(folder, action)) return []
+    // A step that is still done was declined.
+    if (isCreate(action) || isDone(folder, action) || !exists(join(folder, action.path))) return []
     return action.leftover?.(readFileSync(join(folder, action.path), 'utf8')) ?? []
   })
 }

@@ -76,9 +76,10 @@ export function editLines(text: string, change: (lines: readonly string[]) => re
   return change(lines).join(isWindows ? '\r\n' : '\n')
 }
 
-/** Inserts an import in the order of the paths, with the same quotes as the other imports, unless its names are imported. */
+/** Inserts an import in the order of the paths, with the same quotes as the other imports, unless the line of an import contains its names. */
 export function addImport(lines: readonly string[], names: string, from: string): readonly string[] {
   const imports = lines.flatMap((line, index) => {
+    // The end of an import of several lines, `} from '...'`, only counts as the last import.
     const [, path, end] = /^(?:import\b.*|\} )from (['"].+['"])(;?)$/.exec(line) ?? []
     return path === undefined ? [] : [{ line, index, path: path.slice(1, -1), quote: path[0] ?? "'", end }]
   })
@@ -103,17 +104,12 @@ export function mentions(line: string, name: string): boolean {
 
 /** The step that inserts blocks of lines in a file. To undo it, lines that have not been changed since are removed. */
 export function insertion(path: string, what: string, blocks: readonly Block[]): EditFile {
-  const own = blocks.flatMap(({ lines }) => lines.filter((line) => line !== ''))
   return {
     path,
     what,
     insert: (text) => editLines(text, (all) => blocks.reduce(insert, all)),
     remove: (text) =>
       editLines(text, (all) => blocks.reduce((rest, { lines }) => withoutLines(rest, lines), all)),
-    leftover: (text) =>
-      text.split('\n').some((line) => own.includes(line))
-        ? `${path} still contains a part of ${what}. Remove it yourself.`
-        : undefined,
   }
 }
 

@@ -57,6 +57,7 @@ function addRoute(lines: readonly string[], resource: string): string[] {
   // Comments and blank lines stay with the line below them.
   let index = found === -1 ? lines.length : found
   while (index > 0 && /^\s*(\/\/.*|\/?\*.*)?$/.test(lines[index - 1] ?? '')) index -= 1
+  // Another call than `use`, or the last line of a call of several lines.
   const isRoute = /^\s*(\w+\.(?!use\b)\w+\(|[)}\]])/.test(lines[index - 1] ?? '')
   // A blank line separates the registration from other code than routes.
   const isApart = (lines[index] ?? '') === '' && !isRoute

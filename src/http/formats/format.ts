@@ -2,7 +2,7 @@
 export interface Format {
   /** The media types by which a client requests the format. Responses have the first one. */
   mediaTypes: readonly string[]
-  /** The media type of problem documents. If it ends with the name of the format, clients can request the format by it, too. */
+  /** The media type of problem documents. If it ends with the format's key in `dataFormats`, clients can request the format by it, too. */
   problemType: string
   /**
    * Writes a value.

@@ -11,7 +11,7 @@ import { ownOrigin } from './own-site.js'
  */
 export function rejectCrossSiteForm(ctx: Context, trusted: readonly string[] = []): void {
   if (!isPlainPost(ctx) || !isFromAnotherSite(ctx, trusted)) return
-  // No credentials were sent that a browser adds by itself.
+  // Another site cannot make a browser send a bearer token, and without cookies there is nothing else to misuse.
   if (hasBearerToken(ctx) && ctx.get('Cookie') === '') return
   throw new CrossSiteRequest(ctx.get('Origin'), ownOrigin(ctx))
 }
@@ -26,7 +26,7 @@ export function isFromAnotherSite(ctx: Context, trusted: readonly string[]): boo
 }
 
 /**
- * Whether the plain form of a page can send a request: browsers send a POST without a preflight, unless its type is JSON or XML.
+ * Whether a page may be able to send a request without a preflight: a POST, unless its type is JSON or XML. Browsers are stricter.
  * The method is the one that was sent, before `_method` overrides it.
  */
 export function isPlainPost(ctx: Context): boolean {
