@@ -228,7 +228,7 @@ describe('A slow client', () => {
     }))
 
   itOnce('that does not read its response is disconnected', () =>
-    withServer(short, async ({ port, largeEnded }) => {
+    withServer({ ...patient, sendTimeout: 3000 }, async ({ port, largeEnded }) => {
       const clients = await Promise.all(Array.from({ length: 5 }, () => open(port)))
       for (const { socket } of clients) {
         socket.pause()
