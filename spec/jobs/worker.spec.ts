@@ -12,6 +12,7 @@ import {
   Effect,
   Once,
 } from '../support/applications/digests.js'
+import { failure } from '../support/failure.js'
 import { Site } from '../support/site.js'
 
 describe('A worker', () => {
@@ -31,9 +32,9 @@ describe('A worker', () => {
   })
 
   /** An application that serves, and runs its jobs as `kit start` does. */
-  async function open(queue: Partial<JobQueueOptions> = {}, drainTimeout = 30_000) {
+  async function open(queue: Partial<JobQueueOptions> = {}, drainTimeout = 30_000, env = 'production') {
     database = digestsDatabase(url)
-    const { app, jobs } = digests(database, { logger: log.logger, env: 'production', queue, drainTimeout })
+    const { app, jobs } = digests(database, { logger: log.logger, env, queue, drainTimeout })
     const site = await Site.open(app)
     sites.push(site)
     return { site, jobs, app }
@@ -45,6 +46,24 @@ describe('A worker', () => {
   async function until(isDone: () => unknown): Promise<void> {
     while (!(await isDone())) await delay(10)
   }
+
+  it('explains an undefined id in development by the arguments of the job', async () => {
+    behavior.perform = (_args, job) => job.find(Effect, undefined)
+    const { jobs } = await open({}, 30_000, 'development')
+    await jobs.enqueue(database.manager, Once, { text: 'a' })
+    await until(() => lines().length)
+    expect(lines()[0]).to.include({ msg: 'job is dead' })
+    expect(JSON.stringify(lines()[0])).to.contain('If it is from the arguments of the job, they lack it.')
+  })
+
+  it('does not start with a JOBS that is not a number', async () => {
+    process.env['JOBS'] = 'many'
+    try {
+      expect(String(await failure(open()))).to.contain('JOBS is "many". Set it to a number of jobs.')
+    } finally {
+      delete process.env['JOBS']
+    }
+  })
 
   it('runs the job of a request at once', async () => {
     const { site } = await open()

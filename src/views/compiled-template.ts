@@ -15,7 +15,7 @@ export interface CompileOptions {
   checksAttributes: boolean
   /** Finds the file of a template's name. */
   locate(name: string): string
-  /** Returns the name of the template that an `extends` or `include` in the file `source` calls `file`. */
+  /** Returns the name of a template that `extends` or `include` mentions as `file`, relative to the template `source`. */
   nameOf(file: string, source: string): string
 }
 
