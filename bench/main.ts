@@ -24,6 +24,7 @@ import { postgresWorkloads, workloads, type Rival, type Workload } from './workl
  *     npm run bench -- --quick           few rounds, in about eight minutes
  *     npm run bench -- --only show       one workload
  *     npm run bench -- --only start      the start of each application
+ *     npm run bench -- --check           only compares the responses of ours and of the peer
  *     npm run bench -- --engine postgres   on the server at KIT_POSTGRES_URL
  *     npm run bench -- --plot            draws docs/performance.svg anew
  */
@@ -32,6 +33,7 @@ const { values: options } = parseArgs({
     engine: { type: 'string', default: 'sqlite' },
     quick: { type: 'boolean', default: false },
     plot: { type: 'boolean', default: false },
+    check: { type: 'boolean', default: false },
     only: { type: 'string' },
     rounds: { type: 'string' },
     connections: { type: 'string' },
@@ -46,8 +48,13 @@ const chosen = all.filter(({ name }) => options.only === undefined || name === o
 const isPart = options.only !== undefined || engine !== 'sqlite'
 const root = join(import.meta.dirname, '../..')
 
-installNest(root)
 generateBlog(root)
+if (options.check) {
+  await withSides('sqlite', 1000, checkAnswers, ['api', 'peerApi', 'web', 'peerWeb'])
+  console.log('The responses of the benchmark are the same.')
+  process.exit()
+}
+installNest(root)
 generateApi(root)
 await withSides(engine, 1000, async (sides) => {
   if (engine === 'sqlite') await checkAnswers(sides)

@@ -23,16 +23,17 @@ export type Engine = 'sqlite' | 'postgres'
 
 const firstPort = 4400
 
-/** Starts each of the applications with a database of its own, does the work, and stops them. */
+/** Starts the applications, each with a database of its own, does the work, and stops them. */
 export async function withSides(
   engine: Engine,
   rows: number,
   work: (sides: Sides) => Promise<void>,
+  names: readonly KindName[] = engine === 'sqlite' ? allNames : postgresNames,
 ): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'kit-bench-'))
   const started: Partial<Sides> = {}
   try {
-    for (const [index, name] of (engine === 'sqlite' ? names : postgresNames).entries()) {
+    for (const [index, name] of names.entries()) {
       const posts = await (engine === 'sqlite'
         ? PostsFile.create(join(folder, `${name}.sqlite`), rows)
         : PostsDatabase.create(`kit_bench_${name}`, rows))
@@ -50,7 +51,7 @@ export async function withSides(
 }
 
 /** The names of the applications. */
-export const names = Object.keys(kinds) as KindName[]
+const allNames = Object.keys(kinds) as KindName[]
 
 /** The names of the applications that PostgreSQL is measured with. */
 const postgresNames = ['api', 'nest', 'lean'] as const
