@@ -16,5 +16,14 @@ if (engine === 'mariadb') {
       await database.close()
       expect(releases.size).to.equal(1)
     })
+
+    it('is not opened if the server rejects the settings of its sessions', async () => {
+      const opening = openBlogDatabase(undefined, { acquireTimeout: 1e15 })
+      const error = await opening.then(
+        () => undefined,
+        (cause: Error) => cause,
+      )
+      expect(error?.message).to.include("Variable 'innodb_lock_wait_timeout' can't be set")
+    })
   })
 }

@@ -43,7 +43,7 @@ export function configureMysqlDriver(
   watch: ServerWatch,
 ): void {
   configureConnections(driver, limits, watch)
-  detectMariadb(driver)
+  detectMariadb(driver, limits)
   useLongText(driver)
   trimTimes(driver)
   useMilliseconds(driver)
@@ -123,21 +123,29 @@ function observe(
 /** If a connection is lost while it is configured, its next query fails, too. */
 export function ignore(): void {}
 
-/** Detects MariaDB, which has a type for UUIDs unlike MySQL. TypeORM relies on the URL, which is often `mysql:` for both. */
-function detectMariadb(driver: MysqlDriver): void {
+/**
+ * Detects MariaDB, which has a type for UUIDs unlike MySQL. TypeORM relies on the URL, which is often `mysql:` for both. Rejects
+ * a server that rejects the settings of a session, because the errors of new connections are ignored.
+ */
+function detectMariadb(driver: MysqlDriver, limits: ConnectionLimits): void {
   const connect = driver.connect.bind(driver)
   driver.connect = async () => {
     await connect()
-    if (driver.options.type === 'mariadb' || !(await leadsToMariadb(driver))) return
+    const isDetected = await leadsToMariadb(driver, limits).catch(async (error: unknown) => {
+      await driver.disconnect()
+      throw error
+    })
+    if (!isDetected || driver.options.type === 'mariadb') return
     await driver.disconnect()
     Object.assign(driver.options, { type: 'mariadb' })
     await connect()
   }
 }
 
-async function leadsToMariadb(driver: MysqlDriver): Promise<boolean> {
+async function leadsToMariadb(driver: MysqlDriver, limits: ConnectionLimits): Promise<boolean> {
   const runner = driver.createQueryRunner('master')
   try {
+    await runner.query(SESSION + timeouts(limits))
     return await isMariadb(runner)
   } finally {
     await runner.release()
