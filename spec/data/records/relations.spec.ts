@@ -1,8 +1,10 @@
 import { expect } from 'chai'
-import type { EntityManager } from 'typeorm'
-import type { Database } from '../../../src/data/database.js'
+import { Entity, ManyToOne, PrimaryColumn, type EntityManager, type Relation } from 'typeorm'
+import { Database } from '../../../src/data/database.js'
+import { Model } from '../../../src/data/model.js'
 import { type RelationOf } from '../../../src/data/records/relations.js'
 import { countQueries } from '../../support/count-queries.js'
+import { newDatabase } from '../../support/databases.js'
 import { failure } from '../../support/failure.js'
 import {
   Cover,
@@ -91,6 +93,32 @@ describe('loadRelations(tx, records, relations)', () => {
       'UnknownRelation: Issue has no relation "title" with a foreign key of one column. ' +
         'Declare it with @ManyToOne, @OneToOne, @OneToMany or @ManyToMany.',
     )
+  })
+
+  it('throws UnknownRelation for a key of several columns', async () => {
+    @Entity()
+    class Seat {
+      @PrimaryColumn()
+      row!: number
+
+      @PrimaryColumn()
+      number!: number
+    }
+    @Entity()
+    class Ticket extends Model {
+      @ManyToOne(() => Seat)
+      seat?: Relation<Seat>
+    }
+    const theater = await new Database(
+      { test: { url: await newDatabase() }, models: [Seat, Ticket] },
+      'test',
+    ).open()
+    try {
+      const error = await failure(loadRelations(theater.manager, [new Ticket()], ['seat']))
+      expect(String(error)).to.include('Ticket has no relation "seat" with a foreign key of one column.')
+    } finally {
+      await theater.close()
+    }
   })
 
   it('accepts only names of relations, which the compiler checks', () => {

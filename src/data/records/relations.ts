@@ -47,7 +47,8 @@ export async function loadRelations(
   for (const name of relations) {
     const relation = metadata.findRelationWithPropertyPath(name)
     if (!relation) throw new UnknownRelation(metadata.targetName, name)
-    const [key] = ownKeysOf(relation)
+    const [key, secondKey] = ownKeysOf(relation)
+    if (secondKey) throw new UnknownRelation(metadata.targetName, name)
     const relatedTo = await (key
       ? loadByKey(work, relation, key, records)
       : loadByLink(work, relation, records, limit))
