@@ -37,7 +37,7 @@ describe('The replicas of a database', () => {
         { replicas: ['mysql://app:secret@pg1/blog'] },
         'The replica mysql://app:***@pg1/blog is not a PostgreSQL database.',
       ],
-      [{ maxLag: 500 }, 'maxLag is 500. Use 2000 milliseconds or more.'],
+      [{ maxLag: 500 }, 'The `maxLag` of the database is 500. Use a number from 2000.'],
     ]
     for (const [settings, message] of attempts)
       expect(() => urlsOf(settings)).to.throw(DeclarationError, message)

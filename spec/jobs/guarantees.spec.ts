@@ -234,7 +234,11 @@ describe('jobQueue(database, options)', () => {
     })
 
   for (const [title, declare, message] of [
-    ['attempts', () => Job({ attempts: 0 })(Plain), '@Job of Plain has 0 attempts.'],
+    [
+      'attempts',
+      () => Job({ attempts: 0 })(Plain),
+      'The `attempts` of @Job of Plain is 0. Use a whole number from 1.',
+    ],
     ['a duration', () => Job({ timeout: 'soon' as '1 second' })(Plain), 'is "soon". Use milliseconds'],
     ['an expression', () => Schedule('every day')(Plain), 'is "every day", which isn\'t a cron expression'],
     [

@@ -100,11 +100,6 @@ describe('ctx.timeZone', () => {
       }))
   }
 
-  it('is UTC if the zone of the application is unknown', () =>
-    withSite({ timeZone: 'Mars/Phobos' }, async (site) => {
-      expect(await times(site)).to.deep.equal(inUtc)
-    }))
-
   it('can be assigned; an unknown zone is ignored', () =>
     withSite(
       {},

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 import type { Hooks, Middleware } from '../context.js'
 import { createKoa } from './koa.js'
 import { BackgroundWork } from './background.js'
-import type { AppOptions } from './options.js'
+import { checkValues, type AppOptions } from './options.js'
 import { requestSteps } from './request.js'
 import { addMembers, extendContext } from './context-members.js'
 import { DeclarationError } from '../errors.js'
@@ -25,7 +25,6 @@ import { createLogger, withRedactedErrors } from '../logging/logger.js'
 import { errorHandler } from './error-handler.js'
 import { health } from './health.js'
 import { requestLog } from './request-log.js'
-import { knownTimeZone } from '../common/time-zones.js'
 import { Pages } from '../views/pages.js'
 import { securityHeaders } from '../middleware/security-headers.js'
 import { sessions } from '../sessions/session.js'
@@ -68,8 +67,10 @@ export class App extends Scope {
   private listener: RequestListener | undefined
   private readonly lifecycle: Lifecycle
 
+  /** @throws DeclarationError when an option is wrong */
   constructor(options: AppOptions = {}) {
     super(new Declarations(new Injector(options.container), options))
+    checkValues(options)
     this.settings = options
     this.env = options.env ?? currentEnvironment()
     const worker = workerNumber()
@@ -243,8 +244,7 @@ export class App extends Scope {
 
   /** Composes the function that handles requests. */
   private compose(): RequestListener {
-    const { api = false, templates = 'templates', helpers = {} } = this.settings
-    const timeZone = knownTimeZone(this.settings.timeZone) ?? 'UTC'
+    const { api = false, templates = 'templates', helpers = {}, timeZone = 'UTC' } = this.settings
     if (api) this.prepareApi()
     const { table, policies } = this.declarations
     const pages = new Pages(table, new Assets(table, this.isProduction), helpers, {

@@ -7,6 +7,9 @@ import type { SecurityHeadersOptions } from '../middleware/security-headers.js'
 import type { LifecycleOptions } from '../server/lifecycle.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Helper } from '../views/pages.js'
+import { checkNumbers, longestDelay } from '../common/numbers.js'
+import { checkTimeZone } from '../common/time-zones.js'
+import { DeclarationError } from '../errors.js'
 
 /** The options of an application. Each one has a default. */
 export interface AppOptions extends LifecycleOptions, BodyOptions {
@@ -71,4 +74,31 @@ export interface AppOptions extends LifecycleOptions, BodyOptions {
    * override the framework's helpers of the same name.
    */
   helpers?: Record<string, Helper>
+}
+
+const delay = { max: longestDelay }
+
+/** @throws DeclarationError when a number is not in its range, or when no cookie or time zone can have the name */
+export function checkValues(options: AppOptions): void {
+  checkNumbers('new App()', options, {
+    bodyLimit: {},
+    filesLimit: {},
+    uploadsLimit: {},
+    membersLimit: {},
+    port: { max: 65_535, isWhole: true },
+    sessionMaxAge: { min: 1 },
+    headersTimeout: delay,
+    requestTimeout: delay,
+    keepAliveTimeout: delay,
+    sendTimeout: delay,
+    drainDelay: delay,
+    drainTimeout: delay,
+  })
+  const { sessionName = '_kit_session' } = options
+  // The name of a cookie is a token (RFC 6265, section 4.1.1).
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(sessionName))
+    throw new DeclarationError(
+      `The sessionName of new App() is "${sessionName}". Use letters, digits, _ and -, for example _blog_session.`,
+    )
+  if (options.timeZone !== undefined) checkTimeZone('new App()', options.timeZone)
 }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Next } from 'koa'
 import type { Logger } from 'pino'
 import {
+  checkNumbers,
   clientNetwork,
   type Duration,
   hasTransaction,
@@ -54,10 +55,11 @@ let limitCount = 0
  *
  * @example
  * app.use(rateLimit({ to: 100, within: '1 minute' }))
- * @throws DeclarationError when `within` is malformed
+ * @throws DeclarationError when `to` or `within` is wrong
  * @throws TooManyRequests (429) in a request; ServiceUnavailable (503) when the store fails and `ifStoreFails` is `reject`
  */
 export function rateLimit(options: RateLimitOptions): RateLimit {
+  checkNumbers('rateLimit()', options, { to: {} })
   limitCount += 1
   // The `by` function may read the body, so the limit then runs after the body.
   const beforeBody = options.by === undefined

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ServiceUnavailable } from '../errors.js'
+import { checkNumbers, longestDelay } from './numbers.js'
 
 /** A client of the `redis` package (node-redis), as `createClient()` makes it. */
 export interface NodeRedisClient {
@@ -52,6 +53,7 @@ export class Redis {
     private readonly timeout: number,
     private readonly purpose: string,
   ) {
+    checkNumbers(`the ${purpose}`, { timeout }, { timeout: { min: 1, max: longestDelay } })
     // Without a listener, a lost connection would end the process. Requests that need it fail, and are logged.
     client.on('error', () => {})
     this.connection = 'call' in client ? ofIoRedis(client) : ofNodeRedis(client)

@@ -1,3 +1,4 @@
+import { DeclarationError } from '../errors.js'
 import { memoize } from './memoize.js'
 
 /** The maximum length of a name that is looked up. The longest one of the IANA database has 32 characters. */
@@ -6,6 +7,15 @@ const maxNameLength = 50
 /** Returns the usual spelling of a time zone (`Europe/Berlin` for `europe/berlin`), or undefined if there is no such zone. */
 export function knownTimeZone(name: unknown): string | undefined {
   return typeof name === 'string' && name.length <= maxNameLength ? lookUp(name) : undefined
+}
+
+/**
+ * @param owner whose time zone it is, for the message: `new App()`
+ * @throws DeclarationError when there is no such time zone
+ */
+export function checkTimeZone(owner: string, name: string): void {
+  if (knownTimeZone(name) === undefined)
+    throw new DeclarationError(`${owner} has the unknown time zone "${name}". Use a name like Europe/Berlin.`)
 }
 
 const lookUp = memoize((name): string | undefined => {

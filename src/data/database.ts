@@ -2,8 +2,9 @@ import { DataSource, QueryFailedError, TypeORMError } from 'typeorm'
 import type { DataSourceOptions, EntityManager, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../common/environment.js'
+import { checkNumbers, longestDelay } from '../common/numbers.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
-import { whileSilent, type Ping } from './engines/connections.js'
+import { socketTimeoutMargin, whileSilent, type Ping } from './engines/connections.js'
 import { explainConnectionError } from './engines/connection-errors.js'
 import { addressOf, hidePassword } from './engines/database-url.js'
 import type { ConnectionLimits } from './engines/engine.js'
@@ -81,8 +82,8 @@ export class Database extends DataSource {
   /**
    * @param environment `GO_ENV`, else `NODE_ENV`, else `development`. `DATABASE_URL` and `DATABASE_REPLICA_URLS` override the URLs
    *   of its settings.
-   * @throws DeclarationError when no engine supports the URL, when the engine's driver is not installed, or when the engine has no
-   *   replicas
+   * @throws DeclarationError when no engine supports the URL, when the engine's driver is not installed, when the engine has no
+   *   replicas, or when a number is not in its range
    */
   constructor(config: DatabaseConfig, environment: string = currentEnvironment()) {
     const settings = settingsOf(config, environment)
@@ -226,6 +227,7 @@ export class Database extends DataSource {
   }
 }
 
+/** @throws DeclarationError when the environment has no database, or when a number is not in its range */
 function settingsOf(config: DatabaseConfig, environment: string): DatabaseSettings {
   const { models: _models, migrations: _migrations, ...environments } = config
   const settings = environments[environment]
@@ -236,10 +238,17 @@ function settingsOf(config: DatabaseConfig, environment: string): DatabaseSettin
         `Configured: ${Object.keys(environments).join(', ') || 'none'}. Add the environment, or set DATABASE_URL.`,
     )
   }
-  return { ...(isSettings(settings) && settings), url }
+  const checked = { ...(isSettings(settings) && settings), url }
+  checkNumbers('the database', checked, {
+    pool: { min: 1, isWhole: true },
+    acquireTimeout: { min: 1, max: longestDelay },
+    statementTimeout: { min: 1, max: longestDelay - socketTimeoutMargin },
+    maxLag: { min: 2000 },
+  })
+  return checked
 }
 
-/** @throws DeclarationError when the engine has no replicas, when one belongs to another engine, or when `maxLag` is too short */
+/** @throws DeclarationError when the engine has no replicas, or when one belongs to another engine */
 function replicationOf(
   settings: DatabaseSettings,
   environment: string,
@@ -248,7 +257,6 @@ function replicationOf(
   const listed = process.env['DATABASE_REPLICA_URLS']?.split(',') ?? settings.replicas ?? []
   const urls = environment === 'test' ? [] : listed.map((url) => url.trim()).filter((url) => url !== '')
   const { maxLag = 5000 } = settings
-  if (!(maxLag >= 2000)) throw new DeclarationError(`maxLag is ${maxLag}. Use 2000 milliseconds or more.`)
   if (urls.length > 0 && !engineForUrl(settings.url).hasReplicas) {
     const place = hidePassword(settings.url)
     throw new DeclarationError(

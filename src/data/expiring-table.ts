@@ -1,4 +1,5 @@
 import { QueryFailedError, type ObjectLiteral, type QueryRunner, type Table } from 'typeorm'
+import { checkNumbers } from '../common/numbers.js'
 import { DeclarationError } from '../errors.js'
 import type { Database } from './database.js'
 import { problemOf } from './engines/problems.js'
@@ -28,7 +29,9 @@ export class ExpiringTable {
   constructor(
     private readonly database: Database,
     private readonly options: ExpiringTableOptions,
-  ) {}
+  ) {
+    checkNumbers(`the table ${options.name}`, options, { cleanUpEvery: {} })
+  }
 
   /**
    * Opens the database, and checks that the table has all columns of this version. While migrations are pending, the first

@@ -1,5 +1,5 @@
 import { injectable } from 'tsyringe'
-import { milliseconds, recordName, type Duration } from '../extension.js'
+import { checkNumbers, milliseconds, recordName, type Duration } from '../extension.js'
 import { DeclarationError, type JobConstructor, type JobContext } from '../index.js'
 import { declareSchedule, type Schedule as Declared, type ScheduleOptions } from './schedules.js'
 
@@ -62,10 +62,7 @@ const schedules = new WeakMap<Function, Declared[]>()
 export function Job(given: JobOptions = {}) {
   return (target: JobClass): void => {
     const { name = recordName(target.name), queue = 'default', attempts = 10, backoff } = given
-    if (!Number.isInteger(attempts) || attempts < 1)
-      throw new DeclarationError(
-        `@Job of ${target.name} has ${String(attempts)} attempts. Use a whole number from 1.`,
-      )
+    checkNumbers(`@Job of ${target.name}`, { attempts }, { attempts: { min: 1, isWhole: true } })
     const timeout = milliseconds(given.timeout ?? '15 minutes', `The timeout of ${target.name}`)
     const pauseAfter = (attempt: number) =>
       backoff ? milliseconds(backoff(attempt), `The backoff of ${target.name}`) : defaultPause(attempt)

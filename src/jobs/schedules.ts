@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { knownTimeZone, newId } from '../extension.js'
+import { checkTimeZone, newId } from '../extension.js'
 import { DeclarationError } from '../index.js'
 import { toJson, uniqueKey } from './arguments.js'
 import type { JobDefinition } from './job.js'
@@ -39,10 +39,7 @@ export interface NamedSchedule extends Schedule {
 /** @throws DeclarationError when the expression, the time zone or the arguments are wrong, or when the expression never fires */
 export function declareSchedule(job: string, expression: string, options: ScheduleOptions): Schedule {
   const { name, timeZone = 'UTC', arguments: args = {} } = options
-  if (knownTimeZone(timeZone) === undefined)
-    throw new DeclarationError(
-      `The schedule of ${job} has the unknown time zone "${timeZone}". Use a name like Europe/Berlin.`,
-    )
+  checkTimeZone(`The schedule of ${job}`, timeZone)
   const cron = parse(job, expression, timeZone)
   const json = toJson(args, job)
   const next = (after: number) => cron.nextRun(new Date(after))?.getTime()

@@ -1,6 +1,7 @@
 import type { Next } from 'koa'
 import type { Context, Middleware } from '../context.js'
 import { environmentOf } from '../common/environment.js'
+import { checkNumbers } from '../common/numbers.js'
 import { DeclarationError, UnknownHost } from '../errors.js'
 import { isHost, isHostPattern, matchesHost, nameOfHost } from '../http/security/hosts.js'
 
@@ -39,11 +40,12 @@ export interface StrictTransportSecurity {
  * @example
  * app.use(forceSSL())
  * app.use(forceSSL({ hosts: ['example.com', 'www.example.com'], host: 'example.com' }))
- * @throws DeclarationError when a host is malformed
+ * @throws DeclarationError when a host or `maxAge` is malformed
  * @throws UnknownHost (400) when a request is for a host that is not among `hosts`, or has no host
  */
 export function forceSSL(options: ForceSSLOptions = {}): Middleware {
   const isKnown = hostCheck(options)
+  if (options.hsts) checkNumbers('hsts', options.hsts, { maxAge: { isWhole: true } })
   const policy = options.hsts === false ? undefined : policyOf(options.hsts)
 
   function forceSSL(ctx: Context, next: Next): unknown {

@@ -13,6 +13,7 @@ import { LazyTransaction, type BeginOptions } from '../../data/transactions/lazy
 import { beginTransaction, checkBeforeCommit } from '../../data/transactions/request-transaction.js'
 import { rejectUncompared } from '../../http/preconditions.js'
 import { environmentOf } from '../../common/environment.js'
+import { checkNumbers } from '../../common/numbers.js'
 import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
 import { SAFE_METHODS } from '../../common/methods.js'
 import { isRepeatable } from '../idempotency/request-key.js'
@@ -47,6 +48,7 @@ export interface TransactionOptions extends RetryingOptions, Pick<BeginOptions, 
  * Queries that the handler did not await are an error, and the transaction is rolled back. If such a query fails later, the
  * failure is logged.
  *
+ * @throws DeclarationError when `retries` or `idleLimit` is wrong
  * @throws PendingMigrations when migrations are pending, and `checksMigrations` is true or a table is missing
  * @throws MigrationMissing in development when no migration creates a table or a column of a model
  * @throws the explained database error when the commit fails
@@ -56,6 +58,7 @@ export interface TransactionOptions extends RetryingOptions, Pick<BeginOptions, 
  * @throws ServiceUnavailable (503) when responses that stream rows use half of the connections
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
+  checkNumbers('transaction()', options, { retries: { isWhole: true }, idleLimit: {} })
   let pending: string[] = []
   /** The number of responses that stream rows. */
   let streams = 0
