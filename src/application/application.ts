@@ -329,10 +329,15 @@ export class App extends Scope {
     return sessions(this.koa, { name, secret, env: this.env, store, maxAge })
   }
 
-  /** @throws an error while the application is closing, or when a middleware cannot work */
-  private async check(): Promise<void> {
-    if (this.lifecycle.isClosing) throw new Error('The application is closing.')
+  /**
+   * Whether the application handles requests: not while it is closing.
+   *
+   * @throws the error of a middleware that cannot work
+   */
+  private async check(): Promise<boolean> {
+    if (this.lifecycle.isClosing) return false
     for (const hooks of this.hooks) await hooks.check?.()
+    return true
   }
 
   /** Everything with hooks: the middleware, and the session store. */

@@ -2,21 +2,17 @@ import type { Logger } from 'pino'
 import type { Context, Middleware } from '../context.js'
 
 /**
- * Responds to `GET /up` with 200, or with 503 if `check` rejects.
+ * Responds to `GET /up` with 200, or with 503 unless `check` resolves to true.
  *
- * @param check rejects if the application cannot handle requests; the logger receives its error
+ * @param check resolves to false while the application is closing, and rejects if it cannot handle requests; the logger receives
+ *   its error
  */
-export function health(check: () => Promise<void>, logger: Logger): Middleware {
+export function health(check: () => Promise<boolean>, logger: Logger): Middleware {
   async function respond(ctx: Context): Promise<void> {
     ctx.set('Cache-Control', 'no-store')
-    try {
-      await check()
-      ctx.body = 'up\n'
-    } catch (error) {
-      logger.warn({ err: error }, 'not up')
-      ctx.status = 503
-      ctx.body = 'down\n'
-    }
+    const isUp = await check().catch((error: unknown) => logger.warn({ err: error }, 'not up'))
+    ctx.status = isUp ? 200 : 503
+    ctx.body = isUp ? 'up\n' : 'down\n'
   }
 
   return function health(ctx, next) {
