@@ -18,7 +18,7 @@ export interface NumberRange {
  * variable, and no value exceeds a limit of NaN.
  *
  * @param owner whose options they are, for the message: `new App()`
- * @throws DeclarationError when an option is given, but is no number or not in its range
+ * @throws DeclarationError when an option is given, but isn't a number in its range
  */
 export function checkNumbers<T extends object>(
   owner: string,
