@@ -4,8 +4,8 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { QueryFailedError } from 'typeorm'
-import { App, parameterLogger, type Handler } from '../../src/index.js'
-import { loggedError } from '../../src/logging/logger.js'
+import { App, DeclarationError, parameterLogger, type Handler } from '../../src/index.js'
+import { createLogger, loggedError } from '../../src/logging/logger.js'
 import { captureLog } from '../../src/testing/index.js'
 import { Site } from '../support/site.js'
 
@@ -26,6 +26,21 @@ const talkative = `
   }`
 
 describe('createLogger(environment)', () => {
+  it('rejects an unknown LOG_LEVEL, and treats an empty one as not set', () => {
+    const before = process.env['LOG_LEVEL']
+    try {
+      process.env['LOG_LEVEL'] = 'verbose'
+      expect(() => createLogger('test')).to.throw(
+        DeclarationError,
+        'LOG_LEVEL is "verbose". Set it to one of trace, debug, info, warn, error, fatal, silent.',
+      )
+      process.env['LOG_LEVEL'] = ''
+      expect(createLogger('test').level).to.equal('silent')
+    } finally {
+      process.env['LOG_LEVEL'] = before
+    }
+  })
+
   it('writes whole lines, even if several processes write to one pipe that is read slowly', async () => {
     const command = `"$0" --input-type=module -e "$1" & "$0" --input-type=module -e "$1" & wait`
     const both = spawn('sh', ['-c', command, process.execPath, talkative], {

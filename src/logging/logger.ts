@@ -1,13 +1,19 @@
 import { destination, pino, type DestinationStream, type Logger } from 'pino'
+import { DeclarationError } from '../errors.js'
 import { errorHead } from './error-fields.js'
 import { parameterFilter } from './filter.js'
 
 /**
  * Creates the application's logger. It writes lines of JSON. In development, pino-pretty formats them if it is installed and
  * the output is a terminal. `LOG_LEVEL` sets the level, which is `silent` in the test environment and else `info`.
+ *
+ * @throws DeclarationError when there is no such level
  */
 export function createLogger(environment: string): Logger {
-  const level = process.env['LOG_LEVEL'] ?? (environment === 'test' ? 'silent' : 'info')
+  const level = process.env['LOG_LEVEL'] || (environment === 'test' ? 'silent' : 'info')
+  const levels = [...Object.keys(pino.levels.values), 'silent']
+  if (!levels.includes(level))
+    throw new DeclarationError(`LOG_LEVEL is "${level}". Set it to one of ${levels.join(', ')}.`)
   if (environment === 'development' && process.stdout.isTTY && isInstalled('pino-pretty')) {
     // The process does not matter in development, and the message of a request contains the other fields.
     const ignore = 'pid,hostname,method,path,status,queries,db_ms'
