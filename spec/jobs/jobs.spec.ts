@@ -121,6 +121,35 @@ describe('Jobs', () => {
     expect(await jobs.drain({ delayed: true })).to.deep.equal({ finished: 1, failed: [] })
   })
 
+  it('fail by a RetryLater with a malformed delay', async () => {
+    behavior.perform = () => {
+      throw new RetryLater('1 hor' as '1 hour')
+    }
+    await add(database.manager, Anything, { text: 'a' })
+    const { failed } = await jobs.drain({ rethrow: false })
+    expect(String(failed[0])).to.contain('The delay of RetryLater is "1 hor". Use milliseconds')
+    expect((await rows())[0]).to.include({ state: 'waiting', attempts: 1, worker: null })
+  })
+
+  it('wait for the default pause if their backoff fails', async () => {
+    behavior.perform = () => Promise.reject(new Error('no'))
+    behavior.backoff = () => 'soon' as '1 hour'
+    try {
+      await add(database.manager, Anything, { text: 'a' })
+      const before = Date.now()
+      await jobs.drain({ rethrow: false })
+      const [row] = await rows()
+      expect(row).to.include({ state: 'waiting', attempts: 1, worker: null })
+      expect(Number(row?.['due_at'])).to.be.within(before + 12_000, Date.now() + 18_000)
+      expect(lines().map(({ msg }) => msg)).to.deep.equal([
+        'the backoff of the job failed, so it waits for the default pause',
+        'job failed',
+      ])
+    } finally {
+      behavior.backoff = () => '1 hour'
+    }
+  })
+
   it('are rolled back after their timeout', async () => {
     await add(database.manager, Slow, { text: 'a' })
     expect(await failure(jobs.drain())).to.have.property('name', 'JobTimeout')
@@ -254,6 +283,17 @@ describe('Jobs', () => {
     const [row] = await rows()
     expect(row).to.include({ state: 'waiting', attempts: 1 })
     expect(JSON.parse(String(row?.['error']))).to.deep.equal({ type: 'string', message: 'out of paper' })
+  })
+
+  it('are enqueued with objects without a prototype, and are unique by all of their arguments', async () => {
+    const { groups } = /(?<text>a)/.exec('a') ?? {}
+    const options = { unique: true }
+    const ids = [
+      await add(database.manager, Anything, { ...groups, more: { groups, other: groups } } as never, options),
+      await add(database.manager, Anything, { a: 'b,c', 'a,b': 'c' } as never, options),
+      await add(database.manager, Anything, { 'a,b': 'c', a: 'b,c' } as never, options),
+    ]
+    expect(ids.map((id) => typeof id)).to.deep.equal(['string', 'string', 'undefined'])
   })
 
   it('are not enqueued with arguments that contain themselves', async () => {

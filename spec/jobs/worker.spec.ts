@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Database } from '../../src/index.js'
-import type { JobQueueOptions } from '../../src/jobs/index.js'
+import { App, databaseSessions, sessionsTable, transaction, type Database } from '../../src/index.js'
+import { jobQueue, type JobQueueOptions } from '../../src/jobs/index.js'
 import { captureLog, type CapturedLog } from '../../src/testing/index.js'
 import {
   Anything,
@@ -129,6 +129,51 @@ describe('A worker', () => {
     await until(() => lines().length === 2)
     expect(lines().find(({ name }) => name === 'anything')).to.include({ msg: 'job finished', attempt: 2 })
     expect(lines().find(({ name }) => name === 'once')).to.include({ msg: 'job is dead', attempt: 1 })
+  })
+
+  it('runs its own job again when the lease expires, if the answer to its claim or the end of its run was lost', async () => {
+    const { jobs } = await open({ lease: '1 second' })
+    let worker: unknown
+    behavior.perform = async () => (worker ??= (await rows())[0]?.['worker'])
+    await jobs.enqueue(database.manager, Anything, { text: 'a' })
+    await until(() => lines().length)
+    await jobs.enqueue(database.manager, Anything, { text: 'b' }, { delay: '1 hour' })
+    const due = Date.now() + 300
+    const columns = `state = 'running', worker = '${String(worker)}', attempts = 1, due_at = ${due}`
+    await database.query(`UPDATE jobs SET ${columns}`)
+    await until(() => lines().length === 2)
+    expect(lines()[1]).to.include({ msg: 'job finished', attempt: 2 })
+  })
+
+  it('hands a job back before the sessions close the database', async () => {
+    database = await digestsDatabase(url).open()
+    const runner = database.createQueryRunner()
+    await runner.createTable(sessionsTable(runner))
+    try {
+      const queue = { jobs: [Anything], queues: ['urgent', 'default'] }
+      const app = new App({
+        api: true,
+        env: 'production',
+        secret: 'x'.repeat(40),
+        logger: log.logger,
+        drainTimeout: 300,
+        sessionStore: databaseSessions(database),
+      })
+      const jobs = jobQueue(database, queue)
+      app.use(transaction(database)).use(jobs)
+      const site = await Site.open(app)
+      behavior.perform = () => delay(60_000, undefined, { ref: false })
+      await jobs.enqueue(database.manager, Anything, { text: 'a' })
+      await until(async () => (await rows())[0]?.['state'] === 'running')
+      await site.close()
+      expect(database.isInitialized).to.equal(false)
+      await database.open()
+      expect((await rows())[0]).to.include({ state: 'waiting', attempts: 0, worker: null })
+    } finally {
+      await database.open()
+      await database.createQueryRunner().dropTable('sessions')
+      await database.close()
+    }
   })
 
   it('extends the lease of a job that runs longer, and aborts one that it has lost', async () => {

@@ -77,6 +77,8 @@ export class Database extends DataSource {
   private readonly sendPing: Ping
   private watching: Promise<Servers | undefined> | undefined
   private opening: Promise<this> | undefined
+  /** The number of parts of the application that use the database. */
+  private holders: number
   private closing: Promise<void> | undefined
 
   /**
@@ -93,6 +95,7 @@ export class Database extends DataSource {
       if (error instanceof DriverPackageNotInstalledError) throw missingDriver(settings.url, error)
       throw error
     }
+    this.holders = 0
     this.environment = environment
     this.url = settings.url
     const limits = limitsOf(settings)
@@ -127,6 +130,18 @@ export class Database extends DataSource {
       this.closing = undefined
     })
     return this.closing
+  }
+
+  /** Opens the database for a part of the application, as `open` does: a middleware, or a store of sessions. */
+  async hold(): Promise<void> {
+    this.holders += 1
+    await this.open()
+  }
+
+  /** Closes the database, unless another part of the application still uses it. */
+  async release(): Promise<void> {
+    this.holders = Math.max(0, this.holders - 1)
+    if (this.holders === 0) await this.close()
   }
 
   /** Whether the database responds. */

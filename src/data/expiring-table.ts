@@ -18,6 +18,8 @@ export interface ExpiringTableOptions {
   expiresAt: string
   /** Milliseconds between two clean-ups (10 minutes). */
   cleanUpEvery?: number | undefined
+  /** Returns the time in milliseconds (`Date.now`). */
+  now?: (() => number) | undefined
   /** The consequence if the table is created again. */
   loss: string
 }
@@ -27,7 +29,7 @@ export class ExpiringTable {
   private cleanedAt = 0
 
   constructor(
-    private readonly database: Database,
+    protected readonly database: Database,
     private readonly options: ExpiringTableOptions,
   ) {
     checkNumbers(`the table ${options.name}`, options, { cleanUpEvery: {} })
@@ -40,7 +42,7 @@ export class ExpiringTable {
    * @throws DeclarationError with the migration that creates the table again
    */
   async start(): Promise<void> {
-    await this.database.open()
+    await this.database.hold()
     const { name, describe, loss } = this.options
     const runner = this.database.createQueryRunner('slave')
     try {
@@ -59,6 +61,18 @@ export class ExpiringTable {
     } finally {
       await runner.release()
     }
+  }
+
+  stop(): Promise<void> {
+    return this.database.release()
+  }
+
+  protected get table(): string {
+    return this.options.name
+  }
+
+  protected now(): number {
+    return (this.options.now ?? Date.now)()
   }
 
   /** Inserts a row. */
@@ -80,7 +94,8 @@ export class ExpiringTable {
   }
 
   /** Deletes some expired rows, unless the last clean-up is recent. A failure does not affect the request. */
-  async cleanUp(now: number): Promise<void> {
+  async cleanUp(): Promise<void> {
+    const now = this.now()
     if (now < this.cleanedAt + (this.options.cleanUpEvery ?? 600_000)) return
     this.cleanedAt = now
     const count = await this.deleteSome(now).catch(() => 0)

@@ -33,7 +33,9 @@ export function toJson(args: unknown, job: string): string {
     throw new DeclarationError(`The arguments of ${job} must be one object. Pass one: { user_id: user.id }.`)
   check(args, 'arguments', job, [])
   const json = JSON.stringify(args, (_name, value: unknown) =>
-    isPlainObject(value) ? Object.fromEntries(Object.entries(value).toSorted()) : value,
+    isPlainObject(value)
+      ? Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
   )
   const bytes = Buffer.byteLength(json)
   if (bytes <= maxBytes) return json

@@ -1,9 +1,10 @@
-import type { Duration } from '../extension.js'
+import { milliseconds, type Duration } from '../extension.js'
 
 /**
  * Thrown by a job, it rolls back the run and runs the job again later. The run does not count as an attempt.
  *
  * @example throw new RetryLater('1 hour')
+ * @throws DeclarationError when the delay is malformed
  */
 export class RetryLater extends Error {
   override name = 'RetryLater'
@@ -13,6 +14,7 @@ export class RetryLater extends Error {
     options?: ErrorOptions,
   ) {
     super(`The job asked to run again after ${typeof delay === 'number' ? `${delay} ms` : delay}.`, options)
+    milliseconds(delay, 'The delay of RetryLater')
   }
 }
 

@@ -98,7 +98,8 @@ export function definitionOf(target: JobClass): JobDefinition {
   throw new DeclarationError(`${target.name} is not a job. Decorate the class with @Job().`)
 }
 
-function defaultPause(attempt: number): number {
+/** Milliseconds from a failed attempt to the next one: from 15 seconds up to 6 hours. */
+export function defaultPause(attempt: number): number {
   const pause = Math.min(15_000 * 2 ** (attempt - 1), 6 * 3_600_000)
   // The random factor keeps jobs that fail together from running again together.
   return Math.round(pause * (0.8 + 0.4 * Math.random()))

@@ -161,7 +161,7 @@ export class Jobs {
   readonly store: JobStore
   readonly definitions = new Map<string, JobDefinition>()
   /** The options that all workers of this process share. */
-  readonly settings: Omit<WorkerOptions, 'slots'>
+  readonly settings: Omit<WorkerOptions, 'slots' | 'except'>
   private readonly isSecret = parameterFilter().isSecret
   /** The names of the jobs that `warnOfSecrets` has reported. */
   private readonly reported = new Set<string>()
@@ -211,11 +211,11 @@ export class Jobs {
       },
       start: async (logger) => {
         this.logger = logger
-        await database.open()
+        await database.hold()
       },
       listening: () => {
         const slots = Number(process.env['JOBS'] || defaultSlots)
-        if (!(slots >= 0))
+        if (!(slots >= 0 && Number.isInteger(slots)))
           throw new DeclarationError(`JOBS is "${process.env['JOBS']}". Set it to a number of jobs.`)
         // Below a primary process, another process runs the jobs.
         if (workerNumber() !== undefined) reportToPrimary({ kit: 'jobs' })
@@ -225,7 +225,7 @@ export class Jobs {
       stop: async () => {
         await this.worker?.stop()
         this.worker = undefined
-        await database.close()
+        await database.release()
       },
     }
   }
@@ -374,7 +374,7 @@ export class Jobs {
     // A job that has failed can be due again. Without this list, it would run again and again.
     const except: string[] = []
     for (;;) {
-      const [job] = await this.store.claim(claims, 1, { later, except })
+      const [job] = await this.store.claim({ ...claims, except }, 1, later)
       const run = job && this.run(job)
       if (!run) return drained
       except.push(job.id)

@@ -3,13 +3,14 @@ import {
   explainDatabaseError,
   isPlainObject,
   loggedError,
+  longestDelay,
   milliseconds,
   OutcomeUnknown,
   retry,
 } from '../extension.js'
 import { ServiceUnavailable, type Background, type BackgroundTransaction, type JobContext } from '../index.js'
 import { CannotRun, Discard, JobTimeout, LeaseLost, RetryLater, ShuttingDown } from './errors.js'
-import type { JobDefinition, Performs } from './job.js'
+import { defaultPause, type JobDefinition, type Performs } from './job.js'
 import type { ClaimedJob, Ending, JobStore } from './store.js'
 
 /** Milliseconds until a job runs again after a conflict or a lost connection. */
@@ -98,7 +99,7 @@ export class Run {
     const timeoutMessage =
       `${name} did not end within ${timeout / 1000} s, so it was rolled back. Pass job.signal on to what takes long, or ` +
       'set a longer timeout: @Job({ timeout: ... }).'
-    const timer = setTimeout(() => this.stop(new JobTimeout(timeoutMessage)), Math.min(timeout, 2 ** 31 - 1))
+    const timer = setTimeout(() => this.stop(new JobTimeout(timeoutMessage)), Math.min(timeout, longestDelay))
     try {
       await Promise.race([this.perform(), this.stopped])
       await checkBeforeCommit(context)
@@ -147,7 +148,7 @@ export class Run {
   /** Returns the line in the log for a failed run, and its end as it is stored. */
   private endingOf(error: unknown): [level: Level, message: string, ending: Ending] {
     const { attempts } = this.job
-    const { attempts: most, pauseAfter } = this.definition
+    const { attempts: most } = this.definition
     const attempt = attempts + 1
     if (this.controller.signal.reason instanceof ShuttingDown && most > 1)
       return ['info', 'handed back', { state: 'waiting', attempts }]
@@ -163,8 +164,17 @@ export class Run {
         'job is dead',
         { state: 'dead', attempts: this.isExhausted ? attempts : attempt, error: stored },
       ]
-    const delay = isTemporary(error) ? conflictPause : pauseAfter(attempt)
+    const delay = isTemporary(error) ? conflictPause : this.pauseAfter(attempt)
     return ['warn', 'job failed', { state: 'waiting', attempts: attempt, delay, error: stored }]
+  }
+
+  private pauseAfter(attempt: number): number {
+    try {
+      return this.definition.pauseAfter(attempt)
+    } catch (error) {
+      this.context.log.error(error, 'the backoff of the job failed, so it waits for the default pause')
+      return defaultPause(attempt)
+    }
   }
 
   private log(level: Level, message: string, err?: unknown, delay = 0): void {

@@ -36,6 +36,8 @@ export interface Claims {
   queues: readonly string[]
   /** Milliseconds for which a claim is valid, unless it is extended. */
   lease: number
+  /** The ids of jobs that are not claimed: those that the worker runs, even if it could not extend their leases. */
+  except: readonly string[]
 }
 
 /** The end of a run that has not succeeded. */
@@ -73,10 +75,10 @@ const batch = 500
 /** The row that a run must still own at its end. `:attempts` is the number before the claim, which added 1. */
 const ownRow = 'id = :id AND worker = :worker AND attempts = :attempts + 1'
 
-/** The jobs that a worker may claim: not those that it runs itself. PostgreSQL and MariaDB reject an empty list of names. */
-function claimable({ names }: Claims): string {
+/** The jobs that a worker may claim. PostgreSQL and MariaDB reject empty lists. */
+function claimable({ names, except }: Claims): string {
   const known = names.length > 0 ? 'name IN (:...names)' : '1 = 0'
-  return `due_at IS NOT NULL AND ${known} AND (worker IS NULL OR worker <> :worker)`
+  return `due_at IS NOT NULL AND ${known} ${except.length > 0 ? 'AND id NOT IN (:...except)' : ''}`
 }
 
 /** The rows of the tables of jobs and schedules, on each engine. */
@@ -148,22 +150,16 @@ export class JobStore {
    * Claims due jobs: those of the first queues first, and those of a queue in the order in which they were due.
    *
    * @param count the maximum number of jobs
-   * @param options.later also claims jobs that are due later
-   * @param options.except the ids of jobs that are not claimed
+   * @param later whether it also claims jobs that are due later
    */
-  async claim(
-    claims: Claims,
-    count: number,
-    { later = false, except = [] }: { later?: boolean; except?: readonly string[] } = {},
-  ): Promise<ClaimedJob[]> {
+  async claim(claims: Claims, count: number, later = false): Promise<ClaimedJob[]> {
     const { now, skipLocked = '' } = this.engine
     const due = `SELECT *, ${now} - due_at AS late FROM ${this.jobs} WHERE queue = :queue AND ${claimable(claims)}
-      ${later ? '' : `AND due_at <= ${now}`} ${except.length > 0 ? 'AND id NOT IN (:...except)' : ''}
-      ORDER BY due_at LIMIT :count ${skipLocked}`
+      ${later ? '' : `AND due_at <= ${now}`} ORDER BY due_at LIMIT :count ${skipLocked}`
     const claimed: ClaimedJob[] = []
     for (const queue of claims.queues) {
       const left = count - claimed.length
-      if (left > 0) claimed.push(...(await this.start(due, { ...claims, except, queue, count: left })))
+      if (left > 0) claimed.push(...(await this.start(due, { ...claims, queue, count: left })))
     }
     return claimed
   }
@@ -187,7 +183,10 @@ export class JobStore {
   }
 
   /** Extends the leases of running jobs. Returns the ids of the jobs that this worker has lost. */
-  async extend({ worker, lease }: Claims, ids: readonly string[]): Promise<string[]> {
+  async extend(
+    { worker, lease }: Pick<Claims, 'worker' | 'lease'>,
+    ids: readonly string[],
+  ): Promise<string[]> {
     const own = 'id IN (:...ids) AND worker = :worker'
     const parameters = { ids, worker, lease }
     await this.query(`UPDATE ${this.jobs} SET due_at = ${this.engine.now} + :lease WHERE ${own}`, parameters)

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { QueryFailedError } from 'typeorm'
-import { backoffDelay, wordOf } from '../extension.js'
+import { backoffDelay, longestDelay, wordOf } from '../extension.js'
 import { LeaseLost, ShuttingDown } from './errors.js'
 import type { Run } from './run.js'
 import type { Ticks } from './schedules.js'
 import type { ClaimedJob, Claims, JobStore } from './store.js'
 
 /** The options of a worker. Times are in milliseconds. */
-export interface WorkerOptions extends Claims {
+export interface WorkerOptions extends Omit<Claims, 'except'> {
   /** The number of jobs that run at a time. */
   slots: number
   poll: number
@@ -55,7 +55,11 @@ export class Worker {
   ) {
     this.ended = this.work()
     // With three attempts in a lease, an extension that fails is repeated in time.
-    this.leases = setInterval(() => void this.extend(), options.lease / 3).unref()
+    this.leases = setInterval(() => void this.extend(), Math.min(options.lease / 3, longestDelay)).unref()
+  }
+
+  private get claims(): Claims {
+    return { ...this.options, except: [...this.running.keys()] }
   }
 
   /** Looks for due jobs now. */
@@ -94,8 +98,7 @@ export class Worker {
       const { signal } = (this.alarm = new AbortController())
       const pause = await this.look()
       if (this.options.untilEmpty && pause > 0 && this.running.size === 0 && this.failures === 0) return
-      // A timer with a longer pause than this maximum would end at once.
-      await delay(Math.min(pause, 2 ** 31 - 1), undefined, { signal }).catch(() => undefined)
+      await delay(Math.min(pause, longestDelay), undefined, { signal }).catch(() => undefined)
     }
   }
 
@@ -133,7 +136,7 @@ export class Worker {
       const rest = await this.poll()
       if (rest > 0) return Math.min(rest, pause)
     }
-    const claimed = await store.claim(options, free)
+    const claimed = await store.claim(this.claims, free)
     this.isBusy = claimed.length === free
     for (const job of claimed) {
       const run = this.begin(job)
@@ -152,7 +155,7 @@ export class Worker {
   /** Fires due schedules, deletes old dead jobs, and returns the milliseconds until the next job or tick is due. */
   private async poll(): Promise<number> {
     const { queues, keepDead } = this.options
-    const { now, due } = await this.store.poll(this.options)
+    const { now, due } = await this.store.poll(this.claims)
     this.polledAt = performance.now()
     if (this.polledAt > this.cleanedAt + cleanEvery) {
       this.cleanedAt = this.polledAt

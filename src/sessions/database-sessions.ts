@@ -68,24 +68,10 @@ interface Row {
   user_id: string | null
 }
 
-class DatabaseSessions implements SessionStore {
-  private readonly table: string
-  private readonly now: () => number
-  private readonly rows: ExpiringTable
-
-  constructor(
-    private readonly database: Database,
-    { table = 'sessions', cleanUpEvery, now = Date.now }: DatabaseSessionsOptions,
-  ) {
-    this.table = table
-    this.now = now
-    this.rows = new ExpiringTable(database, {
-      name: table,
-      describe: sessionsTable,
-      expiresAt: 'expires_at',
-      cleanUpEvery,
-      loss: 'This ends all sessions.',
-    })
+class DatabaseSessions extends ExpiringTable implements SessionStore {
+  constructor(database: Database, { table: name = 'sessions', cleanUpEvery, now }: DatabaseSessionsOptions) {
+    const loss = 'This ends all sessions.'
+    super(database, { name, describe: sessionsTable, expiresAt: 'expires_at', cleanUpEvery, now, loss })
   }
 
   async get(id: string): Promise<SessionData | undefined> {
@@ -95,10 +81,10 @@ class DatabaseSessions implements SessionStore {
       .select(['session.content AS content', 'session.used_at AS used_at', 'session.user_id AS user_id'])
       .from(this.table, 'session')
       .where('session.id = :id AND session.expires_at > :now', { id, now })
-    const row = await this.rows.run(() => this.read(query))
+    const row = await this.run(() => this.read(query))
     // Only for sessions of users. A failure to write the time of the last use does not affect the request.
     if (row?.user_id && Number(row.used_at) <= now - useInterval)
-      await this.rows.update(id, { used_at: now }).catch(() => undefined)
+      await this.update(id, { used_at: now }).catch(() => undefined)
     return row && readSession(row.content)
   }
 
@@ -114,22 +100,14 @@ class DatabaseSessions implements SessionStore {
   async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions): Promise<boolean> {
     const now = this.now()
     const row = { content: asciiJson(data), expires_at: now + maxAge, used_at: now, user_id: userIdOf(data) }
-    if (!isNew) return this.rows.update(id, row)
-    await this.rows.insert({ id, ...row })
-    await this.rows.cleanUp(now)
+    if (!isNew) return this.update(id, row)
+    await this.insert({ id, ...row })
+    await this.cleanUp()
     return true
   }
 
   destroy(id: string): Promise<void> {
-    return this.rows.delete(id)
-  }
-
-  start(): Promise<void> {
-    return this.rows.start()
-  }
-
-  stop(): Promise<void> {
-    return this.database.close()
+    return this.delete(id)
   }
 
   async check(): Promise<void> {

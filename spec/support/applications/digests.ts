@@ -21,6 +21,7 @@ import {
   type JobContext,
   type JobQueueOptions,
 } from '../../../src/jobs/index.js'
+import type { Duration } from '../../../src/common/duration.js'
 import { Table } from 'typeorm'
 import { databaseWithTables } from '../databases.js'
 
@@ -39,9 +40,13 @@ export class Reports {
   }
 }
 
-/** The work of a job, which the spec sets. */
-export const behavior: { perform: (args: { text: string }, job: JobContext) => unknown } = {
+/** The work and the backoff of a job, which the spec sets. */
+export const behavior: {
+  perform: (args: { text: string }, job: JobContext) => unknown
+  backoff: () => Duration
+} = {
   perform: () => undefined,
+  backoff: () => '1 hour',
 }
 
 @Job({ attempts: 3, timeout: '20 seconds' })
@@ -55,7 +60,7 @@ export class SendDigest {
 }
 
 /** Does what the spec says. */
-@Job({ attempts: 3, queue: 'urgent', backoff: () => '1 hour' })
+@Job({ attempts: 3, queue: 'urgent', backoff: () => behavior.backoff() })
 export class Anything {
   async perform(args: { text: string }, job: JobContext) {
     await behavior.perform(args, job)

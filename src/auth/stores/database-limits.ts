@@ -43,47 +43,24 @@ interface Row {
   ends_at: number | string
 }
 
-class DatabaseLimits implements LimitStore {
-  private readonly table: string
-  private readonly now: () => number
-  private readonly rows: ExpiringTable
-
-  constructor(
-    private readonly database: Database,
-    { table = 'rate_limits', cleanUpEvery, now = Date.now }: DatabaseLimitsOptions,
-  ) {
-    this.table = table
-    this.now = now
-    this.rows = new ExpiringTable(database, {
-      name: table,
-      describe: rateLimitsTable,
-      expiresAt: 'ends_at',
-      cleanUpEvery,
-      loss: 'This sets all counts to zero.',
-    })
+class DatabaseLimits extends ExpiringTable implements LimitStore {
+  constructor(database: Database, { table: name = 'rate_limits', cleanUpEvery, now }: DatabaseLimitsOptions) {
+    const loss = 'This sets all counts to zero.'
+    super(database, { name, describe: rateLimitsTable, expiresAt: 'ends_at', cleanUpEvery, now, loss })
   }
 
   async increment(id: string, window: number): Promise<LimitCount> {
     const row = (await this.count(id, window)) ?? (await this.addNew(id, window))
-    await this.rows.cleanUp(this.now())
+    await this.cleanUp()
     return { count: Number(row.requests), milliseconds: Math.max(0, Number(row.ends_at) - this.now()) }
   }
 
   async decrement(id: string): Promise<void> {
-    await this.rows.update(id, { requests: () => 'CASE WHEN requests > 0 THEN requests - 1 ELSE 0 END' })
+    await this.update(id, { requests: () => 'CASE WHEN requests > 0 THEN requests - 1 ELSE 0 END' })
   }
 
   reset(id: string): Promise<void> {
-    return this.rows.delete(id)
-  }
-
-  start(): Promise<void> {
-    return this.rows.start()
-  }
-
-  /** The application has opened the database for its middleware, and calls this method of each when it closes. */
-  stop(): Promise<void> {
-    return this.database.close()
+    return this.delete(id)
   }
 
   /** Counts a request of a key that has a row. The update locks the row, so nobody changes it before it is read. */
@@ -103,14 +80,14 @@ class DatabaseLimits implements LimitStore {
       const query = tx.createQueryBuilder().select('requests', 'requests').addSelect('ends_at', 'ends_at')
       return query.from(this.table, 'row').where('id = :id', { id }).getRawOne<Row>()
     }
-    return this.rows.run(() => this.database.transaction(increment))
+    return this.run(() => this.database.transaction(increment))
   }
 
   /** Adds the row of a key. If another request has added the row first, counts this request in that row. */
   private async addNew(id: string, window: number): Promise<Row> {
     const row = { id, requests: 0, ends_at: this.now() + window }
     const insert = this.database.createQueryBuilder().insert().into(this.table).values(row).orIgnore()
-    await this.rows.run(() => insert.execute())
+    await this.run(() => insert.execute())
     const counted = await this.count(id, window)
     // A reset or a clean-up may have deleted the row again.
     return counted ?? { requests: 1, ends_at: row.ends_at }

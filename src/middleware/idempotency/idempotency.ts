@@ -44,7 +44,7 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
     const previous = await keys.claim(ctx.tx, id, request)
     if (previous && previous.request !== request) throw new IdempotencyKeyReused()
     if (previous?.response) return replayResponse(ctx, previous.response)
-    ctx.afterCommit(() => keys.cleanUp(Date.now()))
+    ctx.afterCommit(() => keys.cleanUp())
     await next()
     // The transaction will be rolled back, with the key.
     if (ctx.status >= 400) return
@@ -59,7 +59,7 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
       IDEMPOTENT_METHODS.includes(method) ? {} : description,
     start: () => keys.start(),
     checkRoutes: async (routes: readonly DeclaredRoute[]) => routes.forEach(checkPlace),
-    stop: () => database.close(),
+    stop: () => keys.stop(),
   })
 
   function checkPlace({ declaredMiddleware: middleware, method, path }: DeclaredRoute): void {

@@ -51,7 +51,7 @@ export class IdempotencyKeys extends ExpiringTable {
    * @throws TransactionConflict when another request has taken the expired key at the same time
    */
   async claim(tx: EntityManager, id: string, request: string): Promise<Row | undefined> {
-    const now = Date.now()
+    const now = this.now()
     const row = { id, request, response: null, expires_at: now + lifetime }
     const insert = tx.createQueryBuilder().insert().into(name, Object.keys(row)).values(row).orIgnore()
     // The results of builders differ between the engines.

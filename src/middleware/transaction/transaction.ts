@@ -136,7 +136,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       openapi: { headers: { [positionHeader]: { description: positionDescription } } },
     }),
     start: async (logger: Logger, env: string) => {
-      await database.open()
+      await database.hold()
       if (engineOf(database).isCluster?.(database)) options = { retries: 5, ...options }
       if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
       else if (env !== 'test') await warnOfPending(database, logger)
@@ -151,7 +151,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
       const lists = declaredLists(database, routes)
       if (env === 'development' && pending.length === 0) await logListWarnings(database, lists, logger)
     },
-    stop: () => database.close(),
+    stop: () => database.release(),
     check: () => database.check(),
   })
 }
