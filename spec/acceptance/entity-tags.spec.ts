@@ -154,6 +154,7 @@ describe('The ETag header', () => {
       '"1-mZ3kQ2v0aB1cD4--"',
       '"1-mZ3kQ2v0aB1cD4e_"',
       '"1-Q2v0aB1cD4-gzip"',
+      '"a,b"',
     ]) {
       respond = (ctx) => {
         ctx.set('ETag', tag)

@@ -175,6 +175,8 @@ describe('normalizeEmail', () => {
     const all = String.fromCodePoint(...Array.from({ length: 0x600 }, (_, code) => code + 1))
     for (const character of all)
       expect(normalizeEmail(normalizeEmail(character))).to.equal(normalizeEmail(character))
+    const greek = normalizeEmail('\u03aa\u0301')
+    expect(normalizeEmail(greek)).to.equal(greek)
   })
 
   it('does not normalize a text that is too long for an address, or has what no database stores: a NUL, half a surrogate pair', () => {

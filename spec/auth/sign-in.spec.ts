@@ -278,6 +278,12 @@ describe('Signing in', () => {
       return (await site.get('/', { accept: 'json', headers })).json.email
     }
 
+    it('rejects a prefix with which no token would be valid', () => {
+      expect(() => issueToken(new Token(), ada, { prefix: 'my-shop' })).to.throw(
+        'The prefix of issueToken() is "my-shop". Use letters, digits and _.',
+      )
+    })
+
     it('sets ctx.user by the token alone', async () => {
       const text = await issue()
       expect(text).to.match(/^shop_[\da-f]{32}_[\da-f]{64}_[\da-f]{8}$/)

@@ -49,7 +49,7 @@ describe('The numbers of options are checked, for example NaN of a variable that
     'uploadsLimit of new App()': app({ uploadsLimit: NaN }),
     'membersLimit of new App()': app({ membersLimit: NaN }),
     'port of new App()': app({ port: 70_000 }),
-    'sessionMaxAge of new App()': app({ sessionMaxAge: 0 }),
+    'sessionMaxAge of new App()': app({ sessionMaxAge: Infinity }),
     'headersTimeout of new App()': app({ headersTimeout: NaN }),
     'requestTimeout of new App()': app({ requestTimeout: NaN }),
     'keepAliveTimeout of new App()': app({ keepAliveTimeout: NaN }),

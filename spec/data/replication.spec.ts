@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { App, Database, transaction, type DatabaseSettings } from '../../src/index.js'
+import { hidePassword, placeOf } from '../../src/data/engines/database-url.js'
 import { DeclarationError } from '../../src/errors.js'
 
 describe('The replicas of a database', () => {
@@ -45,6 +46,16 @@ describe('The replicas of a database', () => {
       DeclarationError,
       'cannot be read',
     )
+  })
+
+  it('have urls whose password no message shows, and neither has another database', () => {
+    const urls = ['postgres:///app:hunter2@h/b', 'postgres:/app:hunter2@h/b', 'postgres:app:hunter2@h/b']
+    for (const wrong of [...urls, 'mysql:///app:hunter2@h/b'])
+      expect(() => placeOf(wrong), wrong)
+        .to.throw(DeclarationError, 'cannot be read')
+        .with.property('message')
+        .that.does.not.include('hunter2')
+    expect(hidePassword('postgres://app@h/b?sslpassword=hunter2')).to.not.include('hunter2')
   })
 
   it('need a secret in an API application', () => {

@@ -81,6 +81,11 @@ describe('ctx.respond', () => {
     expect(html.slice(0, 3)).to.equal('406')
   })
 
+  it('fails without any response, which is no mistake of the client: 500', async () => {
+    const { json } = await answersOf((ctx) => ctx.respond({ data: undefined }))
+    expect(json.slice(0, 3)).to.equal('500')
+  })
+
   describe('with the status 201', () => {
     class Note extends Model {}
     class Page extends Model {

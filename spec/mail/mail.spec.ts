@@ -4,6 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import { SMTPServer } from 'smtp-server'
 import { absoluteUrl, mailer, mailInbox, mails, sendMail, type MailerOptions } from '../../src/mail/index.js'
@@ -218,6 +219,31 @@ describe('Mails', () => {
     expect(mail?.text).to.include('Subject: Welcome, Ada').and.include('multipart/alternative')
     expect(mail?.text).to.include('From: Shop <shop@example.com>')
     for (const type of ['text/plain', 'text/html']) expect(mail?.text).to.include(`Content-Type: ${type}`)
+  })
+
+  it('are received if a request sends them while the application is closing', async () => {
+    const [mail] = await receive(async (url) => {
+      const app = new App({ templates: join(folder, 'templates'), logger: pino({ level: 'silent' }) })
+      app.use(mailer({ url })).use(translations(join(folder, 'locales')))
+      let begin = (): void => {}
+      const begun = new Promise<void>((resolve) => (begin = resolve))
+      let isClosing = false
+      app.get('/', async (ctx) => {
+        begin()
+        while (!isClosing) await delay(5)
+        await delay(50)
+        sendMail(ctx, { to: 'ada@example.com', name: 'welcome', locals: { name: 'Ada', url: '/' } })
+        ctx.status = 204
+      })
+      const address = await app.listen(0)
+      const response = fetch(address)
+      await begun
+      const closing = app.close()
+      isClosing = true
+      expect((await response).status).to.equal(204)
+      await closing
+    })
+    expect(mail?.to).to.deep.equal(['ada@example.com'])
   })
 
   it('are rendered in production after the response, whose time does not tell that there is a mail', async () => {

@@ -238,5 +238,10 @@ describe('forceSSL(options)', () => {
         expect(() => forceSSL({ host: wrong })).to.throw('forceSSL() expects host names')
       })
     }
+
+    it('rejects a pattern as the host of the redirect', async () => {
+      await open()
+      expect(() => forceSSL({ host: '*.example.com' })).to.throw('not "*.example.com"')
+    })
   })
 })

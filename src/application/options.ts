@@ -86,7 +86,8 @@ export function checkValues(options: AppOptions): void {
     uploadsLimit: {},
     membersLimit: {},
     port: { max: 65_535, isWhole: true },
-    sessionMaxAge: { min: 1 },
+    // Browsers keep no cookie for more than 400 days.
+    sessionMaxAge: { min: 1, max: 400 * 24 * 60 * 60 * 1000 },
     headersTimeout: delay,
     requestTimeout: delay,
     keepAliveTimeout: delay,

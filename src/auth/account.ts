@@ -34,5 +34,5 @@ const maxLength = 1000
 export function normalizeEmail(address: unknown): string {
   if (typeof address !== 'string' || address.length > maxLength) return ''
   if (address.includes('\0') || !address.isWellFormed()) return ''
-  return address.normalize('NFKC').trim().toLowerCase()
+  return address.normalize('NFKC').toLowerCase().normalize('NFKC').trim()
 }

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { newId } from '../extension.js'
-import type { Context, Database, Model } from '../index.js'
+import { DeclarationError, type Context, type Database, type Model } from '../index.js'
 import { passwordStamp, type Account } from './account.js'
 
 /** The attributes that the model of bearer tokens has. */
@@ -29,8 +29,11 @@ const useInterval = 3_600_000
  * texts without a query.
  *
  * @example const text = issueToken(token, ctx.user, { prefix: 'shop' })
+ * @throws DeclarationError when the prefix has other characters than letters, digits and `_`
  */
 export function issueToken(token: ApiToken, user: Account, { prefix = 'kit' } = {}): string {
+  if (!/^\w+$/.test(prefix))
+    throw new DeclarationError(`The prefix of issueToken() is "${prefix}". Use letters, digits and _.`)
   const secret = randomBytes(32).toString('hex')
   token.id ??= newId()
   token.user_id = user.id

@@ -13,7 +13,13 @@ import {
   WaitsForItself,
   workerNumber,
 } from '../extension.js'
-import { type Context, type Middleware, type MiddlewareDescription, ServiceUnavailable } from '../index.js'
+import {
+  DeclarationError,
+  ServiceUnavailable,
+  type Context,
+  type Middleware,
+  type MiddlewareDescription,
+} from '../index.js'
 import { logAccess } from './access-log.js'
 import { currentUser } from './current-user.js'
 import { MemoryLimits } from './stores/memory-limits.js'
@@ -55,7 +61,7 @@ let limitCount = 0
  *
  * @example
  * app.use(rateLimit({ to: 100, within: '1 minute' }))
- * @throws DeclarationError when `to` or `within` is wrong
+ * @throws DeclarationError when `to`, `within` or `name` is wrong
  * @throws TooManyRequests (429) in a request; ServiceUnavailable (503) when the store fails and `ifStoreFails` is `reject`
  */
 export function rateLimit(options: RateLimitOptions): RateLimit {
@@ -65,6 +71,11 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   const beforeBody = options.by === undefined
   const { to, by = (ctx) => clientNetwork(ctx.ip), failures = false, name = `limit-${limitCount}` } = options
   const { ifStoreFails = 'pass' } = options
+  // The headers contain it between quotes.
+  if (!/^[ !#-[\]-~]+$/.test(name))
+    throw new DeclarationError(
+      `The name of rateLimit() is ${JSON.stringify(name)}. Use ASCII without quotes.`,
+    )
   const store: LimitStore = options.store ?? new MemoryLimits()
   const window = milliseconds(options.within)
   const isCounted = new PerRequest<boolean>()

@@ -5,7 +5,7 @@ const SUFFIX = /^(?:--?(?:gzip|br|zstd|deflate))?$/
 
 /** The tags in a header, without their quotes and without the `W/` that proxies may add: `7-abc` for `W/"7-abc"`. */
 function tagsIn(header: string): string[] {
-  return header.split(',').flatMap((part) => /^\s*(?:W\/)?"([^"]*)"\s*$/.exec(part)?.[1] ?? [])
+  return [...header.matchAll(/(?:^|,)\s*(?:W\/)?"([^"]*)"\s*(?=,|$)/g)].map(([, tag = '']) => tag)
 }
 
 /** Whether a header is `*`, which matches every representation. */

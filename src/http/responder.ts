@@ -28,12 +28,14 @@ export interface Responses {
 /**
  * Sends the response that the client prefers.
  *
- * @throws NotAcceptable (406) when the client accepts none of the responses
+ * @throws NotAcceptable (406) when the client accepts none of the responses; TypeError when there is none
  */
 export async function respond(ctx: Context, status: number, responses: Responses): Promise<void> {
   const valueFor = (name: FormatName): unknown =>
     name === 'html' || responses[name] !== undefined ? responses[name] : responses.data
   const offered = formats.filter((name) => valueFor(name) !== undefined)
+  if (offered.length === 0)
+    throw new TypeError('ctx.respond() has nothing to send: `data` or `html` is undefined.')
   const format = chooseFormat(ctx, offered)
   if (!format) throw new NotAcceptable(offered)
   // Koa's delegated setters, such as `ctx.status = status`, cost more than its own.

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Next } from 'koa'
 import type { Transporter } from 'nodemailer'
 import type { Logger } from 'pino'
@@ -83,6 +84,8 @@ export function mailer(options: MailerOptions = {}): Middleware {
   const pending = new Set<Promise<void>>()
   let transport: Transporter | undefined
   let usesInbox = true
+  /** The deadline of the shutdown. */
+  let end = new Date(0)
 
   const { jobs } = options
   jobs?.declare(jobName, (args) => send(args as StoredMail))
@@ -146,8 +149,14 @@ export function mailer(options: MailerOptions = {}): Middleware {
       // nodemailer is only loaded by applications that send mails.
       if (server) transport = (await import('nodemailer')).createTransport(server)
     },
-    finish: async () => void (await Promise.all(pending)),
+    finish: async (deadline: Date) => {
+      end = deadline
+      await Promise.all(pending)
+    },
     stop: async () => {
+      // The requests that were pending at the beginning of the shutdown may have sent mails, too.
+      const left = Math.max(0, end.getTime() - Date.now())
+      await Promise.race([Promise.all(pending), delay(left, undefined, { ref: false })])
       transport?.close()
       transport = undefined
     },

@@ -70,8 +70,9 @@ function redirect(ctx: Context, host: string): void {
 }
 
 function hostCheck({ hosts, host }: ForceSSLOptions): (name: string) => boolean {
-  const named = [...(hosts ?? []), ...(host === undefined ? [] : [nameOfHost(host)])]
-  const wrong = named.find((name) => !isHostPattern(name))
+  const own = host === undefined ? [] : [nameOfHost(host)]
+  const named = [...(hosts ?? []), ...own]
+  const wrong = named.find((name) => !isHostPattern(name)) ?? own.find((name) => !isHost(name))
   if (wrong !== undefined) {
     throw new DeclarationError(
       `forceSSL() expects host names like "example.com", not ${JSON.stringify(wrong)}.`,

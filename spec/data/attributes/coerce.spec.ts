@@ -170,6 +170,12 @@ describe('coerce(value, attribute)', () => {
       },
     )
 
+    it('reads a number that JavaScript writes with an exponent', () => {
+      expect(read('decimal', 1e-7)).to.equal('0.0000001')
+      expect(read('decimal', -1.5e-7)).to.equal('-0.00000015')
+      expect(read('decimal', 1e21)).to.equal('1000000000000000000000')
+    })
+
     it('keeps all digits of its text if the column has no precision', () => {
       expect(read('decimal', '12345678901234567890.123456789')).to.equal('12345678901234567890.123456789')
     })

@@ -62,6 +62,21 @@ describe('toPlain(value)', () => {
     }
   })
 
+  it('keeps the toJSON of a record that was just created', () => {
+    class Secretive {
+      name = 'Ann'
+      secret = 'hunter2'
+      created_at = 1
+      updated_at = 2
+      id = '1'
+
+      toJSON() {
+        return { id: this.id, name: this.name }
+      }
+    }
+    expect(JSON.stringify(toPlain([new Secretive()]))).to.equal('[{"id":"1","name":"Ann"}]')
+  })
+
   it('applies the rules of an ancestor', () => {
     class Admin extends Account {
       level = 1

@@ -150,6 +150,15 @@ describe('parseXml(text)', () => {
 })
 
 describe('toXml(value, root, namespace)', () => {
+  it('applies toJSON, as JSON does, also within a value', () => {
+    const secretive = { secret: 'hunter2', toJSON: (name: string) => ({ name }) }
+    const xml = '<posts><post><name>post</name></post></posts>'
+    expect(toXml([secretive], 'posts')).to.equal(`${declaration}${xml}\n`)
+    expect(toXml({ at: new Date(Number.NaN) }, 'post')).to.equal(
+      `${declaration}<post><at nil="true"/></post>\n`,
+    )
+  })
+
   const values: Array<[what: string, value: unknown, xml: string]> = [
     ['text', { a: 'x' }, '<r><a>x</a></r>'],
     ['numbers and booleans', { a: 1.5, b: 10n, c: false }, '<r><a>1.5</a><b>10</b><c>false</c></r>'],

@@ -262,6 +262,13 @@ describe('form.select(attribute, choices)', () => {
     )
   })
 
+  it('lists records that have a column value', () => {
+    const colors = [{ id: '1', name: 'Red', value: '#f00' }]
+    expect(tight(formOf({ color_id: '1' }).select('color_id', colors, { required: true }))).to.contain(
+      '<option value="1" selected>Red</option>',
+    )
+  })
+
   it('lists records by their title, name or id', () => {
     const authors = [{ id: '1', title: 'Dr' }, { id: '2', name: 'Ada' }, { id: '3' }]
     expect(tight(formOf({ author_id: '2' }).select('author_id', authors, { required: true }))).to.equal(

@@ -43,7 +43,7 @@ export function readFloat(value: unknown): unknown {
  * database returns it. A decimal with more digits is rejected, not rounded.
  */
 export function readDecimal(value: unknown, { precision, scale }: Details): unknown {
-  const input = typeof value === 'number' ? String(value) : trimText(value)
+  const input = typeof value === 'number' ? digitsOf(value) : trimText(value)
   const match = /^([+-]?)0*(\d+)(?:\.(\d+))?$/.exec(input)
   if (!match) return unreadable
   const [, sign = '', whole = '', digits = ''] = match
@@ -56,6 +56,14 @@ export function readDecimal(value: unknown, { precision, scale }: Details): unkn
   // Databases have no negative zero.
   const isNegative = sign === '-' && /[1-9]/.test(whole + fraction)
   return `${isNegative ? '-' : ''}${whole}${fraction && `.${fraction}`}`
+}
+
+/** Writes a number without an exponent: `0.0000001` for `1e-7`. */
+function digitsOf(number: number): string {
+  const text = String(number)
+  return text.includes('e')
+    ? number.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 21 })
+    : text
 }
 
 /** Pads a fraction to a number of digits. Returns undefined if more digits are not zero. */

@@ -40,6 +40,8 @@ export interface ServerAddress {
 export function addressOf(url: string): ServerAddress {
   try {
     const { protocol, hostname, port, username, password, pathname, searchParams } = new URL(url)
+    // A slash too many or too few makes the user and the password a part of the path.
+    if (hostname === '' && pathname.includes('@')) throw new TypeError('There is no host.')
     return {
       host: decodeURIComponent(hostname).replace(/^\[(.*)\]$/, '$1'),
       port: Number(port) || (protocol.startsWith('postgres') ? 5432 : 3306),
@@ -74,5 +76,5 @@ export function placeOf(url: string): string {
 
 /** A URL for messages, without its password. */
 export function hidePassword(url: string): string {
-  return url.replace(/(:\/\/[^/@]*?:).*@/, '$1***@').replace(/([?&]password=)[^&]*/gi, '$1***')
+  return url.replace(/^(\w+:\/*[^/@]*?:).*@/, '$1***@').replace(/([?&](?:ssl)?password=)[^&]*/gi, '$1***')
 }

@@ -63,5 +63,5 @@ function formatValue(value: unknown, { name, kind }: Attribute, model: Function,
   if (kind === 'date') return new Date(String(value))
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
   if (kind === 'enum') return t(`${recordName(model.name)}.${name}.${text}`, {}) ?? text
-  return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text
+  return text.length > maxLength ? `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')}…` : text
 }

@@ -17,6 +17,8 @@ function idFirst(value: unknown): unknown {
 
 function isOutOfOrder(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || !('id' in value && 'created_at' in value)) return false
+  // A copy would lose the method, which may hide attributes.
+  if ('toJSON' in value) return false
   // Only the first property is compared.
   for (const first in value) return first !== 'id'
   return false

@@ -53,8 +53,10 @@ function className(value: unknown): string | undefined {
   return name === 'Object' || name === '' ? undefined : recordName(name)
 }
 
-/** Writes an element. A name that XML does not allow becomes the `name` attribute of an `item`. */
-function element(name: string, value: unknown, attributes = ''): string {
+/** Writes an element. A name that XML does not allow becomes the `name` attribute of an `item`. `toJSON` applies, as in JSON. */
+function element(name: string, given: unknown, attributes = ''): string {
+  const { toJSON } = Object(given) as { toJSON?: unknown }
+  const value: unknown = typeof toJSON === 'function' ? Reflect.apply(toJSON, given, [name]) : given
   const tag = isXmlName(name) ? name : 'item'
   const open = tag === name ? `${tag}${attributes}` : `${tag} name="${escapeXml(name)}"${attributes}`
   if (value === null || value === undefined) return `<${open} nil="true"/>`
@@ -63,7 +65,6 @@ function element(name: string, value: unknown, attributes = ''): string {
 }
 
 function contentOf(name: string, value: unknown): string {
-  if (value instanceof Date) return value.toISOString()
   if (Array.isArray(value)) return value.map((item) => element(childName(name), item)).join('')
   if (value instanceof XmlList) return value.items.map((item) => element(value.name, item)).join('')
   if (typeof value === 'object' && value !== null) {

@@ -26,13 +26,13 @@ export function option(choice: Choice, selected: readonly string[], labelOf: (wo
 /** The value that a choice submits. */
 export function choiceValue(choice: Choice): string {
   if (typeof choice === 'string') return choice
-  return 'value' in choice ? choice.value : choice.id
+  return 'id' in choice ? choice.id : choice.value
 }
 
 /** The text that a choice shows. */
 export function choiceLabel(choice: Choice, labelOf: (word: string) => string): string {
   if (typeof choice === 'string') return labelOf(choice)
-  return 'value' in choice ? choice.label : recordLabel(choice)
+  return 'id' in choice ? recordLabel(choice) : choice.label
 }
 
 /** A record that a select may offer. */
