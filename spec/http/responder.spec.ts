@@ -81,7 +81,7 @@ describe('ctx.respond', () => {
     expect(html.slice(0, 3)).to.equal('406')
   })
 
-  it('fails without any response, which is no mistake of the client: 500', async () => {
+  it('fails without any response, because the client has made no mistake: 500', async () => {
     const { json } = await answersOf((ctx) => ctx.respond({ data: undefined }))
     expect(json.slice(0, 3)).to.equal('500')
   })
