@@ -8,9 +8,7 @@ import {
   verifyPassword,
   normalizeEmail,
 } from '../../src/auth/index.js'
-import { WorkQueue } from '../../src/auth/work-queue.js'
-import { App, errors, Model, ValidationErrors } from '../../src/index.js'
-import { Gate } from '../support/gate.js'
+import { App, Model, ValidationErrors } from '../../src/index.js'
 import { cheapHash } from '../support/passwords.js'
 import { Site } from '../support/site.js'
 
@@ -78,35 +76,6 @@ describe('hashPassword and verifyPassword', () => {
     expect(await verifyPassword('secret', stored)).to.equal(true)
     expect(needsRehash(stored)).to.equal(true)
     expect(needsRehash(await hashPassword('secret'))).to.equal(false)
-  })
-})
-
-describe('The queue of passwords', () => {
-  it('runs two tasks at a time, lets others wait, and rejects further ones with 503', async () => {
-    const queue = new WorkQueue(2, 3, 'Too many.')
-    const gate = new Gate()
-    let running = 0
-    let most = 0
-    const task = async () => {
-      most = Math.max(most, ++running)
-      await gate.wait()
-      running -= 1
-    }
-    const accepted = Array.from({ length: 5 }, () => queue.run(task))
-    const rejected = await queue.run(task).catch((error: unknown) => error)
-    expect(rejected).to.be.instanceOf(errors.ServiceUnavailable)
-    expect(rejected).to.have.deep.property('headers', { 'Retry-After': '5' })
-    gate.pass()
-    await Promise.all(accepted)
-    expect([most, running]).to.deep.equal([2, 0])
-  })
-
-  it('goes on after a task has failed', async () => {
-    const queue = new WorkQueue(1, 1, 'Too many.')
-    const failing = queue.run(() => Promise.reject(new Error('failed')))
-    const next = queue.run(async () => 'done')
-    expect(await failing.catch((error: Error) => error.message)).to.equal('failed')
-    expect(await next).to.equal('done')
   })
 })
 

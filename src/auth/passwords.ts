@@ -1,6 +1,6 @@
 import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
-import { currentEnvironment, PasswordTooLong } from '../extension.js'
-import { WorkQueue } from './work-queue.js'
+import { currentEnvironment, PasswordTooLong, Semaphore } from '../extension.js'
+import { ServiceUnavailable } from '../index.js'
 
 /** The parameters of scrypt: the cost, the block size `r` and the parallelization `p`. */
 interface Parameters {
@@ -27,7 +27,8 @@ const saltLength = 16
 const hashLength = 32
 
 /** A hash takes a few hundred milliseconds of a core and 32 MiB, so only 2 are computed at a time, and at most 100 wait. */
-const queue = new WorkQueue(2, 100, 'Too many passwords are being checked at the same time.')
+const busy = () => new ServiceUnavailable('Too many passwords are being checked at the same time.', 5)
+const queue = new Semaphore(2, Infinity, busy, 100)
 
 /**
  * Returns the hash of a password, with its parameters and salt: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Two spellings of the

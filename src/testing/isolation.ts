@@ -1,6 +1,7 @@
 import type { QueryRunner, ReplicationMode } from 'typeorm'
 import type { Database } from '../data/database.js'
-import { Semaphore } from '../data/engines/semaphore.js'
+import { Semaphore } from '../common/semaphore.js'
+import { ServiceUnavailable } from '../errors.js'
 import { SharedRunner } from './shared-runner.js'
 
 /** The milliseconds for which a transaction of a test waits until another one has ended. */
@@ -37,7 +38,11 @@ export class Isolation {
     const { database } = this
     const runner = database.createQueryRunner('master')
     await runner.startTransaction()
-    const shared = new SharedRunner(database, runner, new Semaphore(1, ACQUIRE_TIMEOUT, BUSY))
+    const shared = new SharedRunner(
+      database,
+      runner,
+      new Semaphore(1, ACQUIRE_TIMEOUT, () => new ServiceUnavailable(BUSY)),
+    )
     this.shared = shared
     // An own member overrides that of DataSource until it is deleted.
     database.createQueryRunner = (mode?: ReplicationMode): QueryRunner => shared.createRunner(mode)

@@ -4,7 +4,7 @@ import { channels } from '../common/channels.js'
 import { captureStack, withStack } from '../common/place.js'
 import { engineOf } from '../data/engines/engines.js'
 import { rejectOwnWait } from '../data/engines/own-waits.js'
-import type { Release, Semaphore } from '../data/engines/semaphore.js'
+import type { Release, Semaphore } from '../common/semaphore.js'
 
 /** The milliseconds for which a statement waits for the rollback of a transaction that has failed. Then it runs, and fails. */
 const ROLLBACK_TIMEOUT = 5000

@@ -1,7 +1,7 @@
 import { ServiceUnavailable } from '../../errors.js'
 import type { ConnectionLimits } from './engine.js'
 import { rejectOwnWait } from './own-waits.js'
-import { Semaphore } from './semaphore.js'
+import { Semaphore } from '../../common/semaphore.js'
 import { answerTimeout, type WatchedConnection } from './server-watch.js'
 
 /** The milliseconds after `statementTimeout` at which a connection without a response counts as lost. */
@@ -41,7 +41,7 @@ export async function whileSilent<T>(timeout: number, connect: () => Promise<T>)
  */
 export function connectionSemaphore({ size, acquireTimeout }: ConnectionLimits): Semaphore {
   const message = `None of the ${size} database connections became free within ${acquireTimeout / 1000} s.`
-  return new Semaphore(size, acquireTimeout, message)
+  return new Semaphore(size, acquireTimeout, () => new ServiceUnavailable(message))
 }
 
 /** A connection that the pool of a driver has given. */

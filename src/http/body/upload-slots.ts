@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { Semaphore } from '../../common/semaphore.js'
 import { ServiceUnavailable, TooManyUploads } from '../../errors.js'
 
 /** The maximum number of multipart forms of one client that are read at the same time. */
@@ -7,16 +7,10 @@ const perClient = 5
 /** The milliseconds for which a further form of the client waits. */
 const waitLimit = 5000
 
-interface Client {
-  running: number
-  /** The forms that wait until another one of the client has ended. Aborting lets a form continue. */
-  waiting: Set<AbortController>
-}
-
 /** Limits how many multipart forms are read at the same time, because each of them needs buffers and an open file. */
 export class UploadSlots {
   private running = 0
-  private readonly clients = new Map<string, Client>()
+  private readonly clients = new Map<string, Semaphore>()
 
   /** @param limit the maximum number of forms of all clients */
   constructor(private readonly limit: number) {}
@@ -28,33 +22,22 @@ export class UploadSlots {
    * @throws TooManyUploads (429) when the client's other forms take too long; ServiceUnavailable (503) at the limit
    */
   async run(address: string, work: () => Promise<void>): Promise<void> {
-    const client = this.clients.get(address) ?? { running: 0, waiting: new Set() }
+    const tooMany = () => new TooManyUploads(perClient, waitLimit / 1000)
+    const client = this.clients.get(address) ?? new Semaphore(perClient, waitLimit, tooMany)
     this.clients.set(address, client)
-    if (client.running < perClient) client.running++
-    else await waitForTurn(client)
     try {
-      if (this.running >= this.limit)
-        throw new ServiceUnavailable(
-          `${this.limit} uploads are in progress, which is the maximum (uploadsLimit).`,
-        )
-      this.running++
-      await work().finally(() => this.running--)
+      await client.run(() => this.count(work))
     } finally {
-      // A form that waits takes over this one's place, so `running` stays the same.
-      const [next] = client.waiting
-      if (next) {
-        client.waiting.delete(next)
-        next.abort()
-      } else if (--client.running === 0) this.clients.delete(address)
+      if (client.isIdle) this.clients.delete(address)
     }
   }
-}
 
-/** @throws TooManyUploads (429) when no other form of the client ends in time */
-async function waitForTurn({ waiting }: Client): Promise<void> {
-  const turn = new AbortController()
-  waiting.add(turn)
-  await delay(waitLimit, undefined, { signal: turn.signal }).catch(() => undefined)
-  // The form whose end began the turn has removed it from the set.
-  if (waiting.delete(turn)) throw new TooManyUploads(perClient, waitLimit / 1000)
+  private async count(work: () => Promise<void>): Promise<void> {
+    if (this.running >= this.limit)
+      throw new ServiceUnavailable(
+        `${this.limit} uploads are in progress, which is the maximum (uploadsLimit).`,
+      )
+    this.running++
+    await work().finally(() => this.running--)
+  }
 }

@@ -1,5 +1,5 @@
 import { QueryRunnerAlreadyReleasedError } from 'typeorm'
-import type { Release } from '../semaphore.js'
+import type { Release } from '../../../common/semaphore.js'
 import type { SqliteConnection } from './connection.js'
 import type { ExclusiveConnection, SqlitePool } from './pool.js'
 

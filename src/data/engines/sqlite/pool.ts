@@ -1,7 +1,8 @@
 import { connectionSemaphore } from '../connections.js'
 import type { ConnectionLimits } from '../engine.js'
 import { rejectOwnWait } from '../own-waits.js'
-import { Semaphore, type Release } from '../semaphore.js'
+import { Semaphore, type Release } from '../../../common/semaphore.js'
+import { ServiceUnavailable } from '../../../errors.js'
 import type { SqliteConnection } from './connection.js'
 import type { StatementResult } from './statement.js'
 
@@ -34,12 +35,10 @@ export class SqlitePool {
     private readonly open: () => Promise<SqliteConnection>,
     private readonly limits: ConnectionLimits,
   ) {
-    this.writeLock = new Semaphore(
-      1,
-      limits.acquireTimeout,
+    const message =
       `Waited ${limits.acquireTimeout / 1000} s to write, because another transaction has not ended. ` +
-        'Inside a transaction, use its own manager (ctx.tx), never the DataSource.',
-    )
+      'Inside a transaction, use its own manager (ctx.tx), never the DataSource.'
+    this.writeLock = new Semaphore(1, limits.acquireTimeout, () => new ServiceUnavailable(message))
     this.readers = connectionSemaphore(limits)
   }
 

@@ -1,34 +1,53 @@
-import { ServiceUnavailable } from '../../errors.js'
-
 /** Releases the permit. Further calls do nothing. */
 export type Release = () => void
 
 /** Limits how many permits are held at a time. Other callers wait in the order of their arrival, until the timeout. */
 export class Semaphore {
   private readonly waiting = new Set<Waiting>()
+  private free: number
   private closed: Error | undefined
 
   /**
-   * @param free the number of permits
-   * @param timeout the maximum time in milliseconds that `acquire` waits
-   * @param timeoutMessage the message of the error after the timeout
+   * @param permits the number of permits
+   * @param timeout the maximum time in milliseconds that `acquire` waits; `Infinity` for no limit
+   * @param createError returns the error after the timeout, or if too many wait
+   * @param maxWaiting the maximum number of callers that wait
    */
   constructor(
-    private free: number,
+    private readonly permits: number,
     private readonly timeout: number,
-    private readonly timeoutMessage: string,
-  ) {}
+    private readonly createError: () => Error,
+    private readonly maxWaiting = Infinity,
+  ) {
+    this.free = permits
+  }
+
+  /** Whether no permit is held. */
+  get isIdle(): boolean {
+    return this.free === this.permits
+  }
 
   /**
    * Acquires a permit as soon as one is free.
    *
-   * @throws ServiceUnavailable after the timeout; the reason of `close` once the semaphore is closed
+   * @throws the error of `createError`; the reason of `close` once the semaphore is closed
    */
   acquire(): Promise<Release> {
     if (this.closed) return Promise.reject(this.closed)
-    if (this.free === 0) return this.wait()
+    if (this.free === 0)
+      return this.waiting.size < this.maxWaiting ? this.wait() : Promise.reject(this.createError())
     this.free -= 1
     return Promise.resolve(this.newRelease())
+  }
+
+  /** Runs work with a permit. */
+  async run<T>(work: () => Promise<T>): Promise<T> {
+    const release = await this.acquire()
+    try {
+      return await work()
+    } finally {
+      release()
+    }
   }
 
   /** Rejects all waiting and all later calls of `acquire`. */
@@ -39,8 +58,9 @@ export class Semaphore {
 
   private wait(): Promise<Release> {
     return new Promise((resolve, reject) => {
-      const expire = (): void => this.remove(caller).reject(new ServiceUnavailable(this.timeoutMessage))
-      const caller: Waiting = { resolve, reject, timer: setTimeout(expire, this.timeout) }
+      const expire = (): void => this.remove(caller).reject(this.createError())
+      const timer = this.timeout === Infinity ? undefined : setTimeout(expire, this.timeout)
+      const caller: Waiting = { resolve, reject, timer }
       this.waiting.add(caller)
     })
   }
@@ -67,5 +87,5 @@ export class Semaphore {
 interface Waiting {
   resolve(release: Release): void
   reject(reason: Error): void
-  timer: NodeJS.Timeout
+  timer: NodeJS.Timeout | undefined
 }
