@@ -55,13 +55,18 @@ function className(value: unknown): string | undefined {
 
 /** Writes an element. A name that XML does not allow becomes the `name` attribute of an `item`. `toJSON` applies, as in JSON. */
 function element(name: string, given: unknown, attributes = ''): string {
-  const { toJSON } = Object(given) as { toJSON?: unknown }
-  const value: unknown = typeof toJSON === 'function' ? Reflect.apply(toJSON, given, [name]) : given
+  const value: unknown = hasToJson(given) ? given.toJSON(name) : given
   const tag = isXmlName(name) ? name : 'item'
   const open = tag === name ? `${tag}${attributes}` : `${tag} name="${escapeXml(name)}"${attributes}`
   if (value === null || value === undefined) return `<${open} nil="true"/>`
   const content = contentOf(name, value)
   return content === '' ? `<${open}/>` : `<${open}>${content}</${tag}>`
+}
+
+function hasToJson(value: unknown): value is { toJSON(name: string): unknown } {
+  return (
+    typeof value === 'object' && value !== null && 'toJSON' in value && typeof value.toJSON === 'function'
+  )
 }
 
 function contentOf(name: string, value: unknown): string {
