@@ -50,6 +50,16 @@ describe('kit db check', () => {
     })
   })
 
+  it('finds nothing in a list of records with an owner that is filtered by an id and by yes or no', async () => {
+    const columns = 'code:uuid flag:bool placed_at:datetime author:references'.split(' ')
+    const lists = ['--filter', 'code,flag', '--sort', 'placed_at']
+    await kit(application.folder, ['generate', 'resource', 'author', 'name'])
+    await kit(application.folder, ['generate', 'resource', 'order', ...columns, ...lists])
+    await kit(application.folder, ['db', 'migrate'])
+    run('DROP INDEX orders_placed_at; CREATE INDEX orders_placed_at ON orders (author_id, placed_at, id)')
+    expect(await check()).to.include({ status: 0, errors: '' })
+  })
+
   it('names each index that is missing, and fails', async () => {
     run('DROP INDEX posts_title; DROP INDEX posts_title_prefix; DROP INDEX posts_votes')
     expect(await check()).to.deep.equal({

@@ -196,6 +196,15 @@ describe('kit generate auth', () => {
     )
   })
 
+  for (const name of ['account', 'Session', 'registration', 'password_reset'])
+    it(`rejects the model ${name}, whose texts would have the ids of a page`, () => {
+      expect(() => authActions(application.folder, name)).to.throw('Choose another name for the model')
+    })
+
+  it('rejects a model in a namespace', () => {
+    expect(() => authActions(application.folder, 'admin/user')).to.throw('instead of "admin/user"')
+  })
+
   it('writes formatted files whose specs pass, with all options and for a model of any name', async function () {
     // It waits for programs, which end.
     this.timeout(0)

@@ -142,6 +142,10 @@ describe('Generated resources that users own', () => {
     generate(application.folder, resourceActions(application.folder, 'team', { attributes: ['name'] }))
     expect(messageOf({ owner: 'team' })).to.include('Use --owner user.')
     expect(messageOf({ ...own, useModel: 'team' })).to.include('without --use-model and --skip-model')
+    generate(application.folder, resourceActions(application.folder, 'order', own))
+    expect(messageOf({ useModel: 'order' }, 'admin/order')).to.include(
+      'Each Order has an owner, whose policy the handlers must ask.',
+    )
     expect(messageOf({ ...own, attributes: ['user:references'] })).to.include('user_id')
     expect(messageOf({ ...own, route: ['scope:post'] })).to.include('reserved in a policy')
     expect(messageOf({ ...own, singular: true, parent: 'team' })).to.include('no --parent')

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { expect } from 'chai'
 import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { explain } from '../../src/cli/support/explain.js'
 import { environment, kit, kitFile, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
@@ -31,6 +32,11 @@ describe('kit', () => {
       env: environment(),
     })
     expect(run.stderr).to.equal('')
+  })
+
+  it('explains what the system rejects about a file in one sentence', () => {
+    const error = Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES', path: '/srv/dist' })
+    expect(explain(error)).to.equal('/srv/dist cannot be read or written: this user lacks the permission.')
   })
 
   it('prints its version', async () => {

@@ -159,6 +159,15 @@ describe('Mails', () => {
     }
     expect(await start({})).to.match(/^Mails need BASE_URL in production/)
     expect(await start({ BASE_URL: 'https://shop.example' })).to.match(/^Mails need MAIL_URL in production/)
+    for (const MAIL_URL of ['nonsense', 'http://ada:hunter2@mail.example', 'smtp://'])
+      expect(await start({ BASE_URL: 'https://shop.example', MAIL_URL }))
+        .to.match(/^The url of the mail server \(MAIL_URL\) must be smtp:/)
+        .and.not.include('hunter2')
+  })
+
+  it('need a sender with an address', async () => {
+    const error = await open({ from: 'Shop' }).catch((one: Error) => one.message)
+    expect(error).to.match(/^The sender of mails \(MAIL_FROM\) is "Shop"\. Use one address/)
   })
 
   it('are sent once by a request that is retried, and not at all if the commit fails', async () => {

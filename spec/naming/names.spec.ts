@@ -60,7 +60,7 @@ describe('The names that derive from a path', () => {
 
 describe('singularIds(path)', () => {
   it('finds the name of a singular resource', () => {
-    expect(singularIds('/settings')).to.deep.equal(['settings'])
+    expect(singularIds('/settings')).to.deep.equal(['settings', 'setting'])
     expect(singularIds('/admin/users/{user_id}/profile')).to.deep.equal(['admin.profile', 'profile'])
   })
 })

@@ -30,6 +30,9 @@ class Code extends Model {
   @Column('decimal', { precision: 2, scale: 2 })
   part!: string
 
+  @Column('decimal', { precision: 65, scale: 30 })
+  exact!: string
+
   @Column('simple-enum', { enum: ['a', 'b', 'c'], unique: true })
   letter!: string
 

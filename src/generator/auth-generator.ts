@@ -26,6 +26,9 @@ export interface AuthOptions {
   now?: Date
 }
 
+/** The resources of accounts, whose texts have these names in front of them, as the texts of the model have its name. */
+const pageNames = ['account', 'password_reset', 'registration', 'session']
+
 /**
  * Returns the steps that add accounts to an application: the model of users, sign-in, sign-up, password reset, the account,
  * mails, and their registration in src/app.ts. A web application has sessions, an API application has bearer tokens.
@@ -55,7 +58,15 @@ export function authActions(folder: string, word: string, options: AuthOptions =
     hasConfirm && confirm,
     hasSessions && sessions,
   ].filter((part) => part !== false)
+  if (word.includes('/'))
+    throw new CommandError(
+      `The model of the users has no namespace. Use a name without a slash instead of "${word}".`,
+    )
   const names = namesOf(word)
+  if (kind === 'web' && pageNames.includes(names.singular))
+    throw new CommandError(
+      `The texts of the pages use the name "${names.singular}". Choose another name for the model, for example user or member.`,
+    )
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { singular: names.singular, plural: names.plural, migration: migration.file }
   const scaffolds = parts.map(({ scaffold }) => scaffold)

@@ -212,13 +212,20 @@ function isWanted(path: string, options: ResourceArguments): boolean {
 }
 
 /** The combinations of options that a resource cannot have. */
-function rulesOf({ owner, accounts, hasVersion, names }: ResourcePlan, options: ResourceArguments): Rule[] {
+function rulesOf(
+  { owner, ownerOf, accounts, hasVersion, model, names }: ResourcePlan,
+  options: ResourceArguments,
+): Rule[] {
   const option = owner ? '--owner' : hasVersion && '--locking'
   const key = owner && `${owner.singular}_id`
   return [
     [
       option && (options.useModel !== undefined || options.skipModel),
       `${option} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
+    ],
+    [
+      options.useModel !== undefined && ownerOf(model),
+      `Each ${model.model} has an owner, whose policy the handlers must ask. Write this resource by hand, with src/policies/${model.singular}.ts.`,
     ],
     [owner && !accounts, 'There are no accounts that could own records. Run `kit generate auth` first.'],
     [

@@ -5,6 +5,7 @@ import {
   type ReferenceAttribute,
 } from './arguments/attributes.js'
 import { listLocals, orderOf, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
+import type { ListPlan } from './arguments/lists.js'
 import type { Names } from './arguments/names.js'
 import { nestingOf, type Nesting } from './nesting.js'
 import { modelImportsOf, quote, relativePath } from './files/lines.js'
@@ -75,6 +76,8 @@ function handlerLocals(
     /** The parent whose policy the handlers call, because the resource has none. */
     guard: owner ? undefined : guards[0]?.one,
     parentPath: names.parent && relativePath(file, `src/actions/${names.parent.file}`),
+    /** Whether it is an API resource of a web application, whose navigation leaves it out. */
+    hasPagesBeside: hasPagesBeside(plan),
     /** The attributes that a request may set, as a list in the source. */
     fields: `[${attributes.map(({ name }) => quote(name)).join(', ')}]`,
     kitImports: kitImports(plan),
@@ -126,10 +129,7 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
     isUnique: true,
     why: `No two ${names.words.many} have the same ${columns.join(' and ')}.`,
   }))
-  const indices = [
-    ...indexesOf(names, all, sortedColumns(list, all), leading, belongsTo.at(-1)?.words.aOne),
-    ...pairs,
-  ]
+  const indices = [...indexesOf(names, all, list, leading, belongsTo.at(-1)?.words.aOne), ...pairs]
   const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list))
   const related = [...all.flatMap(({ reference }) => reference?.model ?? []), ...belongsTo]
   return {
@@ -150,10 +150,14 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
 }
 
 /** The `accept` option of requests in the specs of an API, alone and beside others. Only a web application, with HTML, needs it. */
-function acceptOf({ kind, application }: ResourcePlan) {
-  return kind === 'api' && application === 'web'
+function acceptOf(plan: ResourcePlan) {
+  return hasPagesBeside(plan)
     ? { only: ", { accept: 'json' }", also: ", accept: 'json'" }
     : { only: '', also: '' }
+}
+
+function hasPagesBeside({ kind, application }: ResourcePlan): boolean {
+  return kind === 'api' && application === 'web'
 }
 
 /** The calls of path helpers in templates, and the arguments of `ctx.pathFor` in handlers. */
@@ -215,8 +219,8 @@ function pagesOf(
 }
 
 /**
- * The columns of each index: of attributes that ask for one, of those that the list is sorted by, and of the keys of the parent
- * and the owner.
+ * The columns of each index: of attributes that ask for one, of those that the list is sorted by, of ids that it is filtered by,
+ * and of the keys of the parent and the owner.
  *
  * @param leading the keys on which every list has conditions
  * @param referred the record to which the first of these keys refers, in words: `a post`
@@ -224,11 +228,14 @@ function pagesOf(
 function indexesOf(
   { words: { many } }: Names,
   attributes: readonly Attribute[],
-  sorted: readonly string[],
+  list: ListPlan | undefined,
   leading: readonly string[],
   referred = '',
 ) {
-  const indexed = attributes.filter(({ name, isIndexed }) => isIndexed || sorted.includes(name))
+  const sorted = sortedColumns(list, attributes)
+  const ids = (list?.filters ?? []).filter(({ kind, isUnique }) => kind === 'uuid' && !isUnique)
+  const found = [...sorted, ...ids.map(({ name }) => name)]
+  const indexed = attributes.filter(({ name, isIndexed }) => isIndexed || found.includes(name))
   const names = new Set([...indexed.map(({ name }) => name), ...sorted])
   return [
     ...[...names].map((name) => ({

@@ -143,6 +143,7 @@ export function mailer(options: MailerOptions = {}): Middleware {
       // Throws if `BASE_URL` is malformed, which the first mail would report otherwise.
       absoluteUrl('')
       if (env === 'production') requireSettings(url)
+      checkSettings(url, from)
       usesInbox = env !== 'production'
       // Specs send no mails, unless they pass the `url` option: `MAIL_URL` is ignored.
       const server = env === 'test' ? options.url : url
@@ -241,6 +242,18 @@ function requireSettings(url: string | undefined): void {
       'Mails need MAIL_URL in production, the mail server. Set it: MAIL_URL=smtp://user:password@mail.example:587.',
     )
   }
+}
+
+/** @throws DeclarationError when the mail server or the sender is malformed; the message does not show the password */
+function checkSettings(url: string | undefined, from: string): void {
+  if (url && !(/^smtps?:/i.test(url) && URL.canParse(url) && new URL(url).hostname))
+    throw new DeclarationError(
+      'The url of the mail server (MAIL_URL) must be smtp://user:password@mail.example:587, or smtps:// with the port 465.',
+    )
+  if (!recipient.test(from))
+    throw new DeclarationError(
+      `The sender of mails (MAIL_FROM) is ${JSON.stringify(from)}. Use one address: Shop <no-reply@shop.example>.`,
+    )
 }
 
 /**

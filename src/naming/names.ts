@@ -49,11 +49,11 @@ export const collectionIds = memoize((path): readonly string[] => {
   return addNamespaces(path, collectionId(singular, plural))
 }, 1000)
 
-/** The ids that the name of a singular resource may have: `/admin/profile` -> `admin.profile`, `profile`. */
-export const singularIds = memoize(
-  (path): readonly string[] => addNamespaces(path, resourceNames(path, true).singular),
-  1000,
-)
+/** The ids that the name of a singular resource may have: `/admin/settings` -> `admin.settings`, `settings`, `admin.setting`, `setting`. */
+export const singularIds = memoize((path): readonly string[] => {
+  const { plural, singular } = resourceNames(path)
+  return [...new Set([plural, singular])].flatMap((id) => addNamespaces(path, id))
+}, 1000)
 
 /** Returns an id with the namespaces of a path before it, and then with ever fewer of them: `admin.comments`, `comments`. */
 function addNamespaces(path: string, id: string): string[] {

@@ -111,11 +111,13 @@ function textOf(n: number, { propertyName, length }: ColumnMetadata): string {
 
 /** Counts up from 3 by the smallest step: 3.00, 3.01, and so on. Without digits before the point, it counts from 0 to below 0.5. */
 function decimalOf(n: number, { precision, scale = 0 }: ColumnMetadata): string {
-  const one = 10n ** BigInt(scale)
-  const end = 10n ** BigInt(precision ?? 10)
+  // SQLite keeps 15 digits.
+  const places = Math.min(scale, 12)
+  const one = 10n ** BigInt(places)
+  const end = 10n ** BigInt((precision ?? 10) - scale + places)
   const [first, count] = end > one ? [3n * one, end - 3n * one] : [0n, end / 2n]
-  const digits = String(first + (BigInt(n) % count)).padStart(scale + 1, '0')
-  return scale > 0 ? `${digits.slice(0, -scale)}.${digits.slice(-scale)}` : digits
+  const digits = String(first + (BigInt(n) % count)).padStart(places + 1, '0')
+  return places > 0 ? `${digits.slice(0, -places)}.${digits.slice(-places)}` : digits
 }
 
 /** Whether a column is part of a unique index or constraint. */

@@ -132,6 +132,29 @@ describe('build(folder)', function () {
     expect(readdirSync(folder).filter((name) => name.startsWith('.dist-'))).to.deep.equal([])
   })
 
+  it('compiles again if `kit dev` has written the types of the routes while the code was checked against old ones', async () => {
+    const types = join(folder, '.kit/routes.d.ts')
+    rmSync(join(folder, 'node_modules'))
+    for (const path of ['.kit', 'node_modules/typescript/bin'])
+      mkdirSync(join(folder, path), { recursive: true })
+    write('node_modules/typescript/package.json', '{ "name": "typescript", "type": "commonjs" }')
+    write('.kit/routes.d.ts', 'old')
+    // A compiler that finds a wrong name of a route, until the types are new.
+    write(
+      'node_modules/typescript/bin/tsc',
+      `const { readFileSync, writeFileSync } = require('node:fs')
+      const types = ${JSON.stringify(types)}
+      if (process.argv.includes('--showConfig')) console.log('{}')
+      else if (readFileSync(types, 'utf8') === 'old') {
+        writeFileSync(types, 'new')
+        console.log('src/one.ts(1,1): error')
+        process.exitCode = 1
+      }`,
+    )
+    await build(folder, 'everything')
+    expect(existsSync(join(folder, 'dist'))).to.equal(true)
+  })
+
   it('deletes the files of a build that was killed', async () => {
     const left = join(folder, '.dist-killed')
     mkdirSync(left)

@@ -60,17 +60,24 @@ export async function build(root: string, scope: Scope = 'application'): Promise
  * they are written from code that is compiled without checks, and the code is then checked against the new types.
  */
 async function compileWithRoutes(root: string, folder: string, scope: Scope): Promise<void> {
+  // Read before the first compilation, because `kit dev` may write them at any time.
+  const before = writtenTypes(root)
+  let failure: unknown
   try {
     await compile(root, folder, scope)
     // Commands that compile the application alone must be fast. `kit dev` gets the routes from the application itself.
-    if (scope === 'application' || hasCurrentRoutes(root) || !(await updateRouteTypes(root, folder))) return
+    if (scope === 'application' || hasCurrentRoutes(root)) return
+    await updateRouteTypes(root, folder, (reason) => console.error(reason))
   } catch (error) {
     if (!(error instanceof BuildFailed) || writtenTypes(root) === undefined) throw error
+    failure = error
     await compile(root, folder, scope, ['--noCheck', '--noEmitOnError', 'false'])
-    if (!(await updateRouteTypes(root, folder))) throw error
+    // The compiler's report also explains why the application cannot be loaded.
+    await updateRouteTypes(root, folder, () => undefined)
   }
-  // The types of the routes have changed.
-  await compile(root, folder, scope)
+  // Compiles again if the types of the routes have changed.
+  if (writtenTypes(root) !== before) await compile(root, folder, scope)
+  else if (failure) throw failure
 }
 
 /** Whether only specs have changed since the last build that wrote the types of the routes. */

@@ -7,7 +7,17 @@ import * as failures from '../../errors.js'
 export function explain(error: unknown): string {
   if (error instanceof CommanderError) return explainUsage(error)
   if (isForeseen(error)) return error.message
-  return inspect(error)
+  const { code, path } = Object(error) as { code?: unknown; path?: unknown }
+  const reason = typeof path === 'string' ? fileProblems[String(code)] : undefined
+  return reason ? `${path} cannot be read or written: ${reason}.` : inspect(error)
+}
+
+/** The reasons why the system rejects the use of a file, by its codes. */
+const fileProblems: Record<string, string> = {
+  EACCES: 'this user lacks the permission',
+  EPERM: 'this user lacks the permission',
+  EROFS: 'its file system is read-only',
+  ENOSPC: 'the disk is full',
 }
 
 /** Whether an error has one of the framework's classes, whose messages are sufficient. */

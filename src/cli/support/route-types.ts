@@ -46,23 +46,25 @@ export function writeRouteTypes(root: string, types: string): boolean {
 
 /**
  * Writes the types of the routes of a compiled application, which another process loads. If the application cannot be loaded,
- * the file does not change, and the reason is printed.
+ * the file does not change.
  *
  * @param folder the compiled files
- * @returns whether they have changed
+ * @param report receives the reason why the application cannot be loaded
  */
-export async function updateRouteTypes(root: string, folder: string): Promise<boolean> {
-  const before = writtenTypes(root)
+export async function updateRouteTypes(
+  root: string,
+  folder: string,
+  report: (reason: string) => void,
+): Promise<void> {
   try {
     const kit = join(import.meta.dirname, '../main.js')
     await promisify(execFile)(process.execPath, [kit, 'routes', '--types', '--built', folder], { cwd: root })
   } catch (error) {
     const { stderr = '' }: { stderr?: string } = Object(error)
-    console.error(
+    report(
       `The application could not be loaded, so the names of its routes in .kit/routes.d.ts may be old. Correct the error, and build again:\n${stderr.trim()}`,
     )
   }
-  return writtenTypes(root) !== before
 }
 
 /** Adds the nearest name to the compiler's messages about names of routes. */

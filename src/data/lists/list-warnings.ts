@@ -86,20 +86,23 @@ function findNeededIndexes(runner: QueryRunner, { definition }: DeclaredList): N
   })
   const filters = [...definition.filters.values()].flatMap(({ operators, column }) =>
     (['eq', 'prefix'] as const).flatMap((use) =>
-      column && operators.includes(use) ? toNeed(column, use) : [],
+      // Half of the rows are read anyway for one of two values.
+      column && column.kind !== 'bool' && operators.includes(use) ? toNeed(column, use) : [],
     ),
   )
   const sorts = [...definition.sorts.values()].filter(isSortedByIndex)
   return [...filters, ...sorts.map((column) => toNeed(column, 'sort'))]
 }
 
-/** Whether an index begins with a column, or with keys of parents, which have one value in a list, and then the column. */
+/** Whether an index begins with a column, or with keys that have one value in a list, and then the column. */
 function isSuitable(
   { columns, findsPrefixes, sorts }: Index,
   { column, use }: NeededIndex,
-  { parentKeys }: DeclaredList,
+  { parentKeys, definition: { metadata } }: DeclaredList,
 ) {
-  const [first] = columns.filter((name) => name === column || !parentKeys.includes(name))
+  // A policy may limit the list to the records of an owner.
+  const owners = metadata.foreignKeys.flatMap((key) => key.columnNames)
+  const [first] = columns.filter((name) => name === column || ![...parentKeys, ...owners].includes(name))
   if (first !== column) return false
   return use === 'prefix' ? findsPrefixes : use === 'sort' ? sorts : true
 }
