@@ -6,12 +6,14 @@ import { captureLog, type CapturedLog } from '../../src/testing/index.js'
 import {
   Anything,
   behavior,
+  createTables,
   digests,
   digestsDatabase,
   digestsUrl,
   Effect,
   Once,
 } from '../support/applications/digests.js'
+import { newDatabase } from '../support/databases.js'
 import { failure } from '../support/failure.js'
 import { Site } from '../support/site.js'
 
@@ -146,34 +148,31 @@ describe('A worker', () => {
   })
 
   it('hands a job back before the sessions close the database', async () => {
+    url = await newDatabase()
+    await createTables(url)
     database = await digestsDatabase(url).open()
     const runner = database.createQueryRunner()
     await runner.createTable(sessionsTable(runner))
-    try {
-      const queue = { jobs: [Anything], queues: ['urgent', 'default'] }
-      const app = new App({
-        api: true,
-        env: 'production',
-        secret: 'x'.repeat(40),
-        logger: log.logger,
-        drainTimeout: 300,
-        sessionStore: databaseSessions(database),
-      })
-      const jobs = jobQueue(database, queue)
-      app.use(transaction(database)).use(jobs)
-      const site = await Site.open(app)
-      behavior.perform = () => delay(60_000, undefined, { ref: false })
-      await jobs.enqueue(database.manager, Anything, { text: 'a' })
-      await until(async () => (await rows())[0]?.['state'] === 'running')
-      await site.close()
-      expect(database.isInitialized).to.equal(false)
-      await database.open()
-      expect((await rows())[0]).to.include({ state: 'waiting', attempts: 0, worker: null })
-    } finally {
-      await database.open()
-      await database.createQueryRunner().dropTable('sessions')
-      await database.close()
-    }
+    const queue = { jobs: [Anything], queues: ['urgent', 'default'] }
+    const app = new App({
+      api: true,
+      env: 'production',
+      secret: 'x'.repeat(40),
+      logger: log.logger,
+      drainTimeout: 300,
+      sessionStore: databaseSessions(database),
+    })
+    const jobs = jobQueue(database, queue)
+    app.use(transaction(database)).use(jobs)
+    const site = await Site.open(app)
+    behavior.perform = () => delay(60_000, undefined, { ref: false })
+    await jobs.enqueue(database.manager, Anything, { text: 'a' })
+    await until(async () => (await rows())[0]?.['state'] === 'running')
+    await site.close()
+    expect(database.isInitialized).to.equal(false)
+    await database.open()
+    expect((await rows())[0]).to.include({ state: 'waiting', attempts: 0, worker: null })
+    await database.close()
   })
 
   it('extends the lease of a job that runs longer, and aborts one that it has lost', async () => {

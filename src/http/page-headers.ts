@@ -4,11 +4,14 @@ import type { CursorPagination, Pagination } from '../data/lists/pagination.js'
 /** The maximum number of characters of `Link`. Proxies reject responses with long headers. */
 const maxLinkLength = 4000
 
-/** Sets `X-Total-Count` and `Link`. A query that is too long for a header has no `Link`. */
+/** Sets `X-Total-Count` and `Link`. If all links are too long for a header, it has the next page only. */
 export function setPageHeaders(ctx: Context, pagination: Pagination): void {
   if (pagination.isTotalKnown) ctx.set('X-Total-Count', String(pagination.total))
-  const link = linkHeader(pagination, (position) => ctx.pageUrl(position))
-  if (link.length <= maxLinkLength) ctx.set('Link', link)
+  const urlFor = (position: Position) => ctx.pageUrl(position)
+  const link = [linkHeader(pagination, urlFor), linkHeader(pagination, urlFor, ['next'])].find(
+    ({ length }) => length > 0 && length <= maxLinkLength,
+  )
+  if (link !== undefined) ctx.set('Link', link)
 }
 
 /** The query parameters that select a page. An undefined value removes the parameter from the query of the request. */
@@ -22,10 +25,13 @@ type Position = Record<string, string | undefined>
 export function linkHeader(
   pagination: Pagination | CursorPagination,
   urlFor: (position: Position) => string,
+  relations: readonly string[] = ['first', 'prev', 'next', 'last'],
 ): string {
   const links = 'cursors' in pagination ? cursorLinks(pagination) : pageLinks(pagination)
   return links
-    .flatMap(([rel, position]) => (position ? [`<${urlFor(position)}>; rel="${rel}"`] : []))
+    .flatMap(([rel, position]) =>
+      position && relations.includes(rel) ? [`<${urlFor(position)}>; rel="${rel}"`] : [],
+    )
     .join(', ')
 }
 

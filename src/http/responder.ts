@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { STATUS_CODES } from 'node:http'
 import type { Context } from '../context.js'
 import { versionIn } from '../data/attributes/attributes.js'
 import { NotAcceptable, ValidationErrors } from '../errors.js'
@@ -70,7 +71,10 @@ function writeValue(ctx: Context, name: keyof typeof dataFormats, value: unknown
   if (value instanceof ValidationErrors) {
     ctx.translateErrors(value)
     ctx.remove('ETag')
-    writeProblem(ctx, name, { ...problemOf(value, ctx), status: ctx.status })
+    const { status } = ctx
+    const problem = problemOf(value, ctx)
+    const title = status === value.status ? problem.title : (STATUS_CODES[status] ?? problem.title)
+    writeProblem(ctx, name, { ...problem, status, title })
     return
   }
   const format = dataFormats[name]

@@ -125,18 +125,23 @@ export class Scope {
    *
    * @param to a path from the root, also within a group, or the URL of another site
    * @param status 301, 302, 303, 307 or 308
-   * @throws DeclarationError when `to` has a parameter that `path` lacks
+   * @throws DeclarationError when `to` has a parameter that `path` lacks, or when the status is none of these
    */
   redirect(path: string, to: string, status = 301): DeclaredRoute {
-    const [, origin = '', target = ''] = /^(https?:\/\/[^/]+)?(.*)$/.exec(to) ?? []
+    if (![301, 302, 303, 307, 308].includes(status))
+      throw new DeclarationError(
+        `${path} redirects with the status ${status}. Use 301, 302, 303, 307 or 308.`,
+      )
+    const [, origin = '', target = '', query = '', fragment = ''] =
+      /^(https?:\/\/[^/?#]+)?([^?#]*)(\?[^#]*)?(#.*)?$/.exec(to) ?? []
     const pattern = new PathPattern(target)
     const route = this.get(path, function redirect(ctx) {
+      const filled = pattern.fill([
+        Object.fromEntries(pattern.params.map((name) => [name, ctx.params[name]])),
+      ])
+      const search = query ? query + ctx.search.replace('?', '&') : ctx.search
       ctx.status = status
-      ctx.redirect(
-        origin +
-          pattern.fill([Object.fromEntries(pattern.params.map((name) => [name, ctx.params[name]]))]) +
-          ctx.search,
-      )
+      ctx.redirect(origin + filled + search + fragment)
     })
     const unknownName = pattern.params.find((name) => !route.pattern.params.includes(name))
     if (unknownName) {

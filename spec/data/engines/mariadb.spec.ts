@@ -1,5 +1,8 @@
 import { expect } from 'chai'
+import { engineOf } from '../../../src/data/engines/engines.js'
+import { Database } from '../../../src/index.js'
 import { openBlogDatabase } from '../../support/applications/blog-database.js'
+import { newDatabase } from '../../support/databases.js'
 import { engine } from '../../support/engine.js'
 
 if (engine === 'mariadb') {
@@ -18,8 +21,9 @@ if (engine === 'mariadb') {
     })
 
     it('is not opened if the server rejects the settings of its sessions', async () => {
-      const opening = openBlogDatabase(undefined, { acquireTimeout: 1e15 })
-      const error = await opening.then(
+      const database = new Database({ test: { url: await newDatabase() } }, 'test')
+      engineOf(database).adapt(database, { size: 1, acquireTimeout: 1e15, statementTimeout: undefined })
+      const error = await database.open().then(
         () => undefined,
         (cause: Error) => cause,
       )

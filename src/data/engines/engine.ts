@@ -204,6 +204,9 @@ export interface Engine {
     hydrate: (value: unknown) => unknown,
   ): ((value: unknown) => unknown) | undefined
 
+  /** Prepares a value that is compared with a column; missing if the driver prepares it like a value that is stored. */
+  prepareComparison?(column: ColumnMetadata, value: unknown): unknown
+
   /** Finds text by its beginning, case-sensitively, by the index of `prefixIndex`. */
   readonly prefix: TextComparison
   /** Finds text that contains another text. Ignores the case of all letters, or on SQLite of ASCII letters. */

@@ -212,11 +212,16 @@ export const mariadb: Engine = {
     }
   },
 
-  // The first comparison uses an index, even with a collation that ignores case. The second one is case-sensitive.
+  // The first comparisons use an index, even with a collation that ignores case. The range of LIKE in an index ends at U+FFFF, so
+  // another range finds texts that go on with an emoji. The last comparison is case-sensitive.
   prefix: {
-    parameters: (text) => [`${escapeLike(text)}%`, `${escapeLike(text)}%`],
-    sql: (column, [pattern, exact]) =>
-      `(${column} LIKE ${pattern} ESCAPE '!' AND ${column} LIKE ${exact} COLLATE utf8mb4_bin ESCAPE '!')`,
+    parameters: (text) => {
+      const pattern = `${escapeLike(text)}%`
+      return [pattern, `${text}\u{10000}`, text + '\u{10ffff}'.repeat(100), pattern]
+    },
+    sql: (column, [pattern, from, to, exact]) =>
+      `((${column} LIKE ${pattern} ESCAPE '!' OR ${column} BETWEEN ${from} AND ${to}) AND ` +
+      `${column} LIKE ${exact} COLLATE utf8mb4_bin ESCAPE '!')`,
   },
 
   contains: {

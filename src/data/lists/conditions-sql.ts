@@ -81,6 +81,7 @@ export class ConditionWriter {
   }
 
   private toStored({ metadata }: ListColumn, value: unknown): unknown {
+    if (this.engine.prepareComparison) return this.engine.prepareComparison(metadata, value)
     return metadata.entityMetadata.dataSource.driver.preparePersistentValue(value, metadata)
   }
 }

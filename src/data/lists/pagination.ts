@@ -1,4 +1,5 @@
 import type { FindOptionsOrder, FindOptionsRelations } from 'typeorm'
+import { DeclarationError } from '../../errors.js'
 import type { Where } from '../records/conditions.js'
 import type { Queryable } from './declaration.js'
 import type { ListQuery } from './query/list-query.js'
@@ -114,9 +115,12 @@ export function readPagePosition(
   query: PageQuery,
   { perPage = 20, maxPerPage = 100 }: Pick<PageOptions<unknown>, 'perPage' | 'maxPerPage'>,
 ): PagePosition {
+  for (const [name, size] of [['perPage', perPage] as const, ['maxPerPage', maxPerPage] as const])
+    if (!Number.isInteger(size) || size < 1)
+      throw new DeclarationError(`The \`${name}\` of ctx.paginate() is ${size}. Use a whole number from 1.`)
   return {
     page: readNumber(query.page) ?? 1,
-    size: Math.min(readNumber(query.per_page) ?? perPage, maxPerPage),
+    size: Math.min(readNumber(query.per_page) ?? perPage, Math.max(perPage, maxPerPage)),
   }
 }
 

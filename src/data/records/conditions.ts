@@ -38,7 +38,7 @@ export function readAlternatives(
 ): object | object[] | undefined {
   if (!Array.isArray(where)) return readConditions(metadata, where, path)
   const readable = where.flatMap((conditions) => readConditions(metadata, Object(conditions), path) ?? [])
-  return readable.length === 0 && where.length > 0 ? undefined : readable
+  return readable.length === 0 ? undefined : readable
 }
 
 /** Converts a value that is compared with a property; `unreadable` if the property cannot have this value. */

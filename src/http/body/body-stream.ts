@@ -49,14 +49,14 @@ export function decompressBody(ctx: Context): BodyStream {
 }
 
 /** Decodes UTF-8, and omits a byte order mark. */
-const utf8 = new TextDecoder()
+const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Reads a body as a string.
  *
  * @param limit the maximum number of bytes
- * @throws ContentTooLarge (413) when the body has more bytes than the limit, BadRequest (400) when the client disconnects, an
- *   Error when the body has been read before, and the errors of the decompression and of `read`
+ * @throws ContentTooLarge (413) when the body has more bytes than the limit, BadRequest (400) when the client disconnects
+ *   or the text is not UTF-8, an Error when the body has been read before, and the errors of the decompression and of `read`
  */
 export function readText(
   body: BodyStream,
@@ -82,7 +82,13 @@ export function readText(
     }
     read.onFail = stop
     body.on('data', add)
-    body.on('end', () => resolve(utf8.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces))))
+    body.on('end', () => {
+      try {
+        resolve(utf8.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)))
+      } catch (cause) {
+        reject(new BadRequest('The body is not UTF-8.', { cause }))
+      }
+    })
     const rejectIncomplete = (): void => reject(new BadRequest('The body is incomplete.'))
     body.on('close', () => body.readableEnded || rejectIncomplete())
     // Node reports a closed connection as an error with this code. Other errors are those of a decompressor.

@@ -40,7 +40,8 @@ export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages
     problem.detail = error.message
   ctx.set(headersOf(error))
   ctx.set('Cache-Control', 'no-store')
-  const format = formatOfData(ctx) ?? chooseFormat(ctx) ?? ctx.defaultFormat
+  const chosen = formatOfData(ctx) ?? chooseFormat(ctx)
+  const format = error instanceof errors.NotAcceptable || !chosen ? ctx.defaultFormat : chosen
   if (format !== 'html') {
     writeProblem(ctx, format, problem)
     return

@@ -58,9 +58,15 @@ function element(name: string, given: unknown, attributes = ''): string {
   const value: unknown = hasToJson(given) ? given.toJSON(name) : given
   const tag = isXmlName(name) ? name : 'item'
   const open = tag === name ? `${tag}${attributes}` : `${tag} name="${escapeXml(name)}"${attributes}`
-  if (value === null || value === undefined) return `<${open} nil="true"/>`
+  if (isNil(value)) return `<${open} nil="true"/>`
   const content = contentOf(name, value)
   return content === '' ? `<${open}/>` : `<${open}>${content}</${tag}>`
+}
+
+/** Whether JSON has null for a value: also for a number that is not finite, and for a function in a list. */
+function isNil(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value)
+  return value === null || ['undefined', 'function', 'symbol'].includes(typeof value)
 }
 
 function hasToJson(value: unknown): value is { toJSON(name: string): unknown } {
@@ -74,7 +80,7 @@ function contentOf(name: string, value: unknown): string {
   if (value instanceof XmlList) return value.items.map((item) => element(value.name, item)).join('')
   if (typeof value === 'object' && value !== null) {
     return Object.entries(value)
-      .filter(([, child]) => child !== undefined && typeof child !== 'function')
+      .filter(([, child]) => !['undefined', 'function', 'symbol'].includes(typeof child))
       .map(([key, child]) => element(key, child))
       .join('')
   }

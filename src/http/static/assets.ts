@@ -32,7 +32,7 @@ export class Assets {
     const path = posix.join('/', name)
     for (const folder of this.table.foldersOf(path, request)) {
       const found = this.pathIn(folder, path)
-      if (found !== undefined) return encodeURI(found)
+      if (found !== undefined) return encodeURI(found).replace(/[?#]/g, encodeURIComponent)
     }
     return encodeURI(path)
   }

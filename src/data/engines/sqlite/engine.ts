@@ -83,6 +83,9 @@ export const sqlite: Engine = {
     return kind && UNCHANGED.includes(kind) ? (value) => value : undefined
   },
 
+  prepareComparison: (column, value) =>
+    (column.entityMetadata.dataSource.driver as PooledSqliteDriver).prepareComparison(value, column),
+
   // A range, because SQLite would plan LIKE and GLOB again for each value. A blob is greater than any text.
   prefix: {
     parameters: (text) => [text, textAfter(text) ?? Buffer.alloc(0)],

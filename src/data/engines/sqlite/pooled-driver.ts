@@ -96,16 +96,22 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
    *   its column allows, as on the other engines, and for NaN
    */
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
-    const converted: unknown = super.preparePersistentValue(value, column)
-    // SQLite would store NULL for NaN, and in a text column `12.0` for 12.
-    if (Number.isNaN(converted)) throw errorOf(column, 'type', 'is not valid')
-    const isText = typeof converted === 'number' && ['string', 'text'].includes(kindOf(column.type) ?? '')
-    const prepared = isText ? String(converted) : converted
+    const prepared = this.prepareComparison(value, column)
+    // SQLite would store NULL for NaN.
+    if (Number.isNaN(prepared)) throw errorOf(column, 'type', 'is not valid')
     if (typeof prepared === 'string' && kindOf(column.type) === 'decimal' && digitsOf(prepared) > 15)
       throw errorOf(column, 'digits', 'must have 15 digits or fewer', { max: 15 })
     if (typeof prepared === 'string' && isTooLong(prepared, column))
       throw errorOf(column, 'too_long', 'is too long')
     return prepared
+  }
+
+  /** Prepares a value that is compared with a column, which may be one that the column cannot have. */
+  prepareComparison(value: unknown, column: ColumnMetadata): unknown {
+    const converted: unknown = super.preparePersistentValue(value, column)
+    // In a text column, SQLite would use `12.0` for 12.
+    const isText = typeof converted === 'number' && ['string', 'text'].includes(kindOf(column.type) ?? '')
+    return isText ? String(converted) : converted
   }
 
   private async makePrivateFile(): Promise<string> {

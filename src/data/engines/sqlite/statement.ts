@@ -92,7 +92,17 @@ function readerOf({ type }: ColumnDefinition): Reader | undefined {
   if (!decimal) return undefined
   if (decimal['precision'] === undefined) return toText
   const scale = Number(decimal['scale'] ?? 0)
-  return (value) => (isNumeric(value) ? Number(value).toFixed(scale) : value)
+  return (value) => (isNumeric(value) ? decimalText(Number(value), scale) : value)
+}
+
+/** Writes a decimal with its scale. The digits after the fifteenth are 0, because SQLite keeps 15. */
+function decimalText(number: number, scale: number): string {
+  if (Math.abs(number) * 10 ** scale < 1e15) return number.toFixed(scale)
+  const exponent = Number(number.toExponential().split('e')[1])
+  const places = Math.min(scale, Math.max(0, 14 - exponent))
+  const text = number.toFixed(places)
+  const [whole, fraction = ''] = text.split('.')
+  return scale > 0 ? `${whole}.${fraction.padEnd(scale, '0')}` : text
 }
 
 /** Converts a number to text without an exponent. */

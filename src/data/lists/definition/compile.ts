@@ -50,6 +50,8 @@ function compile(model: ListModel, queryable: Queryable): ListDefinition {
   const reserved = params.find(isListParameter)
   if (reserved !== undefined)
     model.fail(`has "${reserved}" in params, which is a parameter of every list. Remove it, or rename it.`)
+  const twice = params.find((name) => filters.has(name))
+  if (twice !== undefined) model.fail(`has "${twice}" in params and in filter. Remove it from one of them.`)
   const sorts = compileSorts(model, sort)
   const hasCursors = pages === 'cursor'
   const definition = {

@@ -105,9 +105,12 @@ export function sortKeysOf(definition: ListDefinition, order: object, list: stri
   })
 }
 
-/** Rejects a column after whose value a page cannot begin: floats are inexact, and each engine sorts enums and null differently. */
+/**
+ * Rejects a column after whose value a page cannot begin: floats are inexact, each engine sorts enums and null differently, and a
+ * text may be too long for a link. MariaDB sorts by its first 1,024 bytes only.
+ */
 export function rejectForCursors({ name, kind, metadata }: ListColumn, list: string): void {
-  const isUnsupported = kind === 'enum' || kind === 'float'
+  const isUnsupported = ['enum', 'float', 'text'].includes(kind)
   if (!isUnsupported && !metadata.isNullable) return
   const reason = isUnsupported ? `has the kind ${kind}` : 'can be null'
   throw new DeclarationError(

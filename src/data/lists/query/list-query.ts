@@ -118,7 +118,10 @@ export class ListQuery {
 
   /** The names of `search` and of the filters. */
   private get filters(): string[] {
-    return ['search', ...this.fields.map(({ parameter }) => parameter)]
+    const all = [...this.definition.filters.values()].flatMap((filter) =>
+      (filter.column ? filter.operators : (['eq'] as const)).map((operator) => parameterOf(filter, operator)),
+    )
+    return ['search', ...all]
   }
 
   private parameters(): [name: string, value: string][] {
