@@ -189,11 +189,14 @@ describe('App', () => {
       app.redirect('/articles/{id}', '/posts/{id}', 308)
       app.redirect('/f/{*file}', '/g/{*file}')
       app.redirect('/away/{id}', 'https://example.com/{id}', 302)
+      app.redirect('/sorted', '/posts?sort=title#top')
       await visit(app)
       for (const [from, status, to] of [
         ['/articles/a%2Fb?page=2', 308, '/posts/a%2Fb?page=2'],
         ['/f/a/b', 301, '/g/a/b'],
         ['/away/1', 302, 'https://example.com/1'],
+        ['/sorted', 301, '/posts?sort=title#top'],
+        ['/sorted?page=2', 301, '/posts?sort=title&page=2#top'],
       ] as const) {
         const response = await site?.get(from)
         expect([response?.status, response?.headers.get('location')]).to.deep.equal([status, to])
@@ -287,6 +290,12 @@ describe('App', () => {
       const response = await site?.get('/')
       expect(response?.status).to.equal(500)
       expect(response?.headers.get('set-cookie')).to.equal(null)
+    })
+
+    it('reject a redirect with another status', () => {
+      expect(() => new App().redirect('/a', '/b', 200)).to.throw(
+        '/a redirects with the status 200. Use 301, 302, 303, 307 or 308.',
+      )
     })
 
     it('reject a redirect to an unknown parameter', () => {

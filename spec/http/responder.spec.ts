@@ -159,6 +159,11 @@ describe('ctx.respond', () => {
       expect(xml).to.contain('422 <problem').and.to.contain('<message>Title cannot be blank.</message>')
     })
 
+    it('has the title of the status with another status', async () => {
+      const { json } = await answersOf((ctx) => ctx.respond(400, { data: errors }))
+      expect(json).to.contain('400 {"status":400,"title":"Bad Request"')
+    })
+
     it('returns 409 for a record that conflicts with another one', async () => {
       const { html, json } = await answersOf((ctx) =>
         ctx.respond(taken, { html: () => (ctx.body = 'the form') }),

@@ -186,6 +186,16 @@ describeOnce('@Queryable(declaration)', () => {
       'has cursor pages and sorts by "state", which has the kind enum. Remove it from the order, or use pages: \'numbers\'.',
     ],
     [
+      'a long text in the order of cursor pages',
+      { pages: 'cursor', sort: ['body'] },
+      'has cursor pages and sorts by "body", which has the kind text. Remove it from the order, or use pages: \'numbers\'.',
+    ],
+    [
+      'a parameter that is also a filter',
+      { params: ['state'], filter: { state: ['eq'] } },
+      'has "state" in params and in filter. Remove it from one of them.',
+    ],
+    [
       'a nullable column in the order of cursor pages',
       { pages: 'cursor', sort: ['votes'] },
       'has cursor pages and sorts by "votes", which can be null. Remove it from the order, or use pages: \'numbers\'.',

@@ -3,6 +3,7 @@ import { Like } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
 import type { PageOptions, PageQuery } from '../../../src/data/lists/pagination.js'
 import { newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
+import { failure } from '../../support/failure.js'
 import { paginate } from '../../support/records.js'
 
 describe('paginate(tx, model, query, options)', () => {
@@ -25,6 +26,18 @@ describe('paginate(tx, model, query, options)', () => {
     )
     expect(pagination).to.include({ page: 1, perPage: 20, total: 45, pages: 3, previous: undefined, next: 2 })
   })
+
+  it('returns perPage records, also if the client may not ask for as many', async () => {
+    expect((await page({}, { perPage: 40, maxPerPage: 30 })).records).to.have.length(40)
+    expect((await page({ per_page: '50' }, { perPage: 2, maxPerPage: 30 })).records).to.have.length(30)
+  })
+
+  for (const perPage of [0, -5, 1.5, NaN])
+    it(`rejects perPage: ${perPage}`, async () => {
+      expect(String(await failure(page({}, { perPage })))).to.contain(
+        `The \`perPage\` of ctx.paginate() is ${perPage}. Use a whole number from 1.`,
+      )
+    })
 
   it('ends with a page that is not full', async () => {
     const { records, pagination } = await page({ page: '3' })

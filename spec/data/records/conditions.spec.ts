@@ -127,6 +127,11 @@ describe('Conditions', () => {
     })
   }
 
+  it('find nothing in an empty list of alternatives', async () => {
+    const { records, pagination } = await paginate(tx, Thing, {}, { where: [] })
+    expect([records.length, pagination.total]).to.deep.equal([0, 0])
+  })
+
   it('find nothing with null and undefined, for which IsNull() exists', async () => {
     for (const value of never) expect(await found(Thing, { maybe_string: value })).to.equal(0)
     expect(await found(Thing, { maybe_string: IsNull() })).to.equal(1)

@@ -109,7 +109,7 @@ describe('The body of a request', () => {
   })
 
   describe('that cannot be read', () => {
-    const malformed: Array<[what: string, type: string, body: string]> = [
+    const malformed: Array<[what: string, type: string, body: string | Buffer]> = [
       ['broken JSON', 'application/json', '{"a":'],
       ['text instead of JSON', 'application/json', 'a=1'],
       ['JSON that is not an object', 'application/json', '"text"'],
@@ -117,6 +117,7 @@ describe('The body of a request', () => {
       ['100 levels of JSON and more', 'application/json', `{"a":${'['.repeat(500)}${']'.repeat(500)}}`],
       ['JSON lists without an end', 'application/json', '['.repeat(500)],
       ['broken XML', 'application/xml', '<a><b></a>'],
+      ['JSON that is not UTF-8', 'application/json', Buffer.from('{"a":"caf\xe9"}', 'latin1')],
       ['text instead of XML', 'application/xml', 'a=1'],
       ['a DOCTYPE', 'application/xml', '<!DOCTYPE a><a/>'],
     ]

@@ -159,6 +159,13 @@ describe('toXml(value, root, namespace)', () => {
     )
   })
 
+  it('writes nil where JSON has null, and leaves out what JSON leaves out', () => {
+    const value = { a: NaN, b: Infinity, c: [() => 1], d: () => 1, e: Symbol('e') }
+    expect(toXml(value, 'r')).to.equal(
+      `${declaration}<r><a nil="true"/><b nil="true"/><c><item nil="true"/></c></r>\n`,
+    )
+  })
+
   const values: Array<[what: string, value: unknown, xml: string]> = [
     ['text', { a: 'x' }, '<r><a>x</a></r>'],
     ['numbers and booleans', { a: 1.5, b: 10n, c: false }, '<r><a>1.5</a><b>10</b><c>false</c></r>'],

@@ -213,15 +213,12 @@ export const mariadb: Engine = {
   },
 
   // The first comparisons use an index, even with a collation that ignores case. The range of LIKE in an index ends at U+FFFF, so
-  // another range finds texts that go on with an emoji. The last comparison is case-sensitive.
+  // another range finds texts that go on with an emoji. The last comparison is case-sensitive, and uses no index.
   prefix: {
-    parameters: (text) => {
-      const pattern = `${escapeLike(text)}%`
-      return [pattern, `${text}\u{10000}`, text + '\u{10ffff}'.repeat(100), pattern]
-    },
+    parameters: (text) => [`${escapeLike(text)}%`, `${text}\u{10000}`, text + '\u{10ffff}'.repeat(100), text],
     sql: (column, [pattern, from, to, exact]) =>
       `((${column} LIKE ${pattern} ESCAPE '!' OR ${column} BETWEEN ${from} AND ${to}) AND ` +
-      `${column} LIKE ${exact} COLLATE utf8mb4_bin ESCAPE '!')`,
+      `LOCATE(CAST(${exact} AS BINARY), CAST(${column} AS BINARY)) = 1)`,
   },
 
   contains: {

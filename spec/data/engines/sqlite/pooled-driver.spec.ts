@@ -486,6 +486,14 @@ describe('PooledSqliteDriver', () => {
       ])
     }))
 
+  it('returns the fifteen digits of a decimal that it has stored', () =>
+    withBlog({}, async (database) => {
+      await database.query('CREATE TABLE numbers (large decimal(20,6), small decimal(20,20))')
+      const numbers = { large: '123456789012.123000', small: '0.00000000000000012300' }
+      await database.query('INSERT INTO numbers VALUES (?, ?)', Object.values(numbers))
+      expect(await database.query('SELECT * FROM numbers')).to.deep.equal([numbers])
+    }))
+
   it('continues when another process is killed in the middle of a transaction', () =>
     inFolder(async (folder) => {
       const url = `sqlite:${folder}/blog.sqlite`
