@@ -201,6 +201,23 @@ describe('kit generate auth', () => {
       expect(() => authActions(application.folder, name)).to.throw('Choose another name for the model')
     })
 
+  for (const [title, change] of [
+    ['double quotes', (text: string) => text.replaceAll("'", '"')],
+    ['no route for /', (text: string) => text.replace("app.get('/', home)", "app.get('/home', home)")],
+  ] as const)
+    it(`makes later resources private in an application with ${title}`, () => {
+      const { folder } = application
+      application.write('src/app.ts', change(application.read('src/app.ts')))
+      generate(folder, authActions(folder, 'user'))
+      generate(folder, resourceActions(folder, 'note', { attributes: ['text'] }))
+      const app = application.read('src/app.ts')
+      expect(app.indexOf('app.use(requireUser())')).to.be.within(
+        0,
+        app.indexOf('app.resource(NotesResource)'),
+      )
+      expect(application.compile()).to.deep.equal({ status: 0, output: '' })
+    })
+
   it('rejects a model in a namespace', () => {
     expect(() => authActions(application.folder, 'admin/user')).to.throw('instead of "admin/user"')
   })

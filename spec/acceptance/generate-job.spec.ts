@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { destroy, generate } from '../../src/generator/files/files.js'
 import { jobActions, jobDestruction, type JobGeneratorOptions } from '../../src/generator/job-generator.js'
+import { resourceActions } from '../../src/generator/resource-generator.js'
 import { Application } from '../support/applications/generated.js'
 
 describe('kit generate job', () => {
@@ -36,6 +37,20 @@ describe('kit generate job', () => {
     expect(application.compile()).to.deep.equal({ status: 0, output: '' })
     expect(application.reportSpecs('dist/spec/jobs/*.spec.js')).to.deep.equal({ passes: 3, failures: [] })
   })
+
+  it('writes a list of many jobs, beside handlers of jobs', () => {
+    generate(application.folder, resourceActions(application.folder, 'job', { attributes: ['name'] }))
+    const names = ['send_weekly_digest', 'send_welcome_mail', 'clean_up_sessions', 'import_products']
+    for (const name of [...names, 'recount_stocks', 'expire_invitations', 'notify_users'])
+      add(name, name === 'notify_users' ? { attributes: ['user_ids:many:user'] } : {})
+    expect(application.read('src/jobs.ts')).to.not.include(', ,')
+    expect(application.read('src/app.ts')).to.include("import { jobs } from './jobs.js'")
+  })
+
+  for (const name of ['job', 'job_context', 'Schedule'])
+    it(`rejects the name ${name}, which the file imports`, () => {
+      expect(() => add(name)).to.throw('Choose another name for the job')
+    })
 
   it('is taken back by kit destroy job, with its set-up if it was the last one', async () => {
     const before = application.tree()

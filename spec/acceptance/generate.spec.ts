@@ -565,6 +565,42 @@ describe('kit generate and kit destroy', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
+  it('writes nothing if a file cannot be changed, which cannot be restored either', async () => {
+    const before = app.tree()
+    execFileSync('chmod', ['-R', 'a+rwX', app.folder])
+    execFileSync('chmod', ['444', app.path('src/app.ts')])
+    // Root may write every file.
+    const asRoot = process.getuid?.() === 0
+    if (asRoot) process.seteuid?.(65_534)
+    try {
+      const error = await messageOf(kitGenerate('resource', 'post', 'title'))
+      expect(error).to.match(/^src\/app\.ts cannot be written: EACCES.*\. No files were written\.$/)
+    } finally {
+      if (asRoot) process.seteuid?.(0)
+      execFileSync('chmod', ['644', app.path('src/app.ts')])
+    }
+    expect(app.tree()).to.deep.equal(before)
+  })
+
+  it('writes a list that Pug can read if its name begins with "of"', async () => {
+    await kitGenerate('resource', 'office', 'name')
+    expect(app.read('templates/offices/index.pug')).to.include('each office in (offices)\n')
+  })
+
+  it('gives long indexes that begin alike different names', async () => {
+    const name = 'customer_notification_preference_override_rule'
+    await kitGenerate(
+      'resource',
+      name,
+      'preferred_channel_start:date:index',
+      'preferred_channel_start_reason:string:index',
+    )
+    const [migration = ''] = Object.keys(app.tree()).filter((path) => /^migrations\/.*\.ts$/.test(path))
+    const names = [...app.read(migration).matchAll(/name: '(\w{50,63})'/g)].map(([, one]) => one)
+    expect(names).to.have.length(new Set(names).size)
+    expect(names.length).to.be.at.least(2)
+  })
+
   it('deletes nothing if a file cannot be deleted', async () => {
     await kitGenerate('resource', 'post', 'title')
     const before = app.tree()

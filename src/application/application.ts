@@ -11,6 +11,7 @@ import { requestSteps } from './request.js'
 import { addMembers, extendContext } from './context-members.js'
 import { DeclarationError } from '../errors.js'
 import { currentEnvironment } from '../common/environment.js'
+import { longestDelay } from '../common/numbers.js'
 import { Assets } from '../http/static/assets.js'
 import { bodyReader } from '../http/body/body.js'
 import { Cors } from '../http/security/cors.js'
@@ -218,7 +219,8 @@ export class App extends Scope {
 
   /** Lets the middleware finish its work until the deadline. It never rejects, because the shutdown continues in any case. */
   private async finish(deadline: Date): Promise<void> {
-    const timeout = setTimeout(Math.max(0, deadline.getTime() - Date.now()), undefined, { ref: false })
+    const left = Math.max(0, deadline.getTime() - Date.now())
+    const timeout = setTimeout(Math.min(left, longestDelay), undefined, { ref: false })
     const work = this.hooks.map(async (hooks) => hooks.finish?.(deadline))
     for (const part of work) part.catch((error: unknown) => this.logger.error(error, 'work was not finished'))
     await Promise.race([Promise.allSettled(work), timeout])

@@ -83,6 +83,12 @@ function version(): string {
   return manifest.version
 }
 
+// The reader of a pipe may have exited: `kit generate ... | head`.
+if (process.stdout.listenerCount('error') === 0)
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
+
 // Within an application, its own copy of resource-kit runs the command.
 const args = process.argv.slice(2)
 const other = args[0] === 'new' ? undefined : localKit(import.meta.filename)

@@ -80,7 +80,7 @@ function actionsOf(
     `create_${prefix}jobs`,
     options.now,
   )
-  const sample = `{${attributes.map((it) => ` ${it.name}: ${it.samples.json}`).join(',')}${attributes.length > 0 ? ' ' : ''}}`
+  const sample = `{${attributes.map((it) => ` ${it.name}: ${it.isList ? `[${it.samples.json}]` : it.samples.json}`).join(',')}${attributes.length > 0 ? ' ' : ''}}`
   const scheduleMembers = [
     timeZone && `timeZone: ${quote(timeZone)}`,
     attributes.length > 0 && `arguments: ${sample}`,
@@ -122,6 +122,10 @@ function typeOf({ kind, isNullable, isList, values }: Attribute): string {
 
 function namesOf(word: string): { name: string; job: string } {
   const name = nameOf('job', word, 'send_digest')
+  if (['job', 'job_context', 'schedule'].includes(name))
+    throw new CommandError(
+      `resource-kit has the name ${camelize(name)}. Choose another name for the job, like send_digest.`,
+    )
   return { name, job: camelize(name) }
 }
 

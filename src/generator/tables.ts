@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Attribute } from './arguments/attributes.js'
 import type { Names } from './arguments/names.js'
 import { listOf, quote } from './files/lines.js'
@@ -109,5 +110,8 @@ export function whyIndexed(column: string): string {
 
 /** `posts_author_id`, shortened to the length that every database supports. */
 export function indexName(table: string, column: string): string {
-  return `${table}_${column}`.slice(0, 63)
+  const name = `${table}_${column}`
+  if (name.length <= 63) return name
+  // Names with the same beginning stay different.
+  return `${name.slice(0, 54)}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
 }

@@ -1,5 +1,6 @@
 import { constants } from 'node:os'
 import type { Logger } from 'pino'
+import { longestDelay } from '../common/numbers.js'
 
 const signals = ['SIGTERM', 'SIGINT'] as const
 
@@ -63,5 +64,5 @@ export function forceExitAfter(milliseconds: number, logger: Logger, status?: nu
     process.exit(status)
   }
   // The timer must not keep the process alive.
-  setTimeout(end, milliseconds).unref()
+  setTimeout(end, Math.min(milliseconds, longestDelay)).unref()
 }

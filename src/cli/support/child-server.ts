@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { currentEnvironment } from '../../common/environment.js'
 import { ApplicationExited } from '../../command-errors.js'
 
@@ -73,7 +74,9 @@ export class ChildServer {
         isListening = true
         resolve(address)
       })
-      child.once('close', (status) => {
+      child.once('exit', async (status) => {
+        // For the rest of its output. Processes that it has started may keep the pipe open.
+        await Promise.race([once(child, 'close'), delay(300)])
         const error = new ApplicationExited(status, started.output)
         if (isListening && this.current === started) void this.onEnd(error)
         reject(error)
@@ -112,7 +115,7 @@ function isAlive({ child }: Started): boolean {
 async function end(started: Started | undefined): Promise<void> {
   if (!started || !isAlive(started)) return
   const { child } = started
-  const ended = once(child, 'close')
+  const ended = once(child, 'exit')
   child.kill('SIGTERM')
   const killTimer = setTimeout(() => child.kill('SIGKILL'), maxShutdown)
   await ended

@@ -28,7 +28,7 @@ export const reservedAttributes: ReadonlyMap<string, string> = new Map([
  * name than these: `labelRecord`.
  */
 export const templateNames: ReadonlySet<string> = new Set([
-  ...words('ctx errors path pagination form where'),
+  ...words('ctx errors path pagination form where pug'),
   ...words(
     'asset locale currentUrl t label time display paginator formFor hiddenFields actionButton deleteButton',
   ),
@@ -41,7 +41,7 @@ export const templateNames: ReadonlySet<string> = new Set([
 export const specNames: ReadonlySet<string> = new Set(
   words(
     'expect client factory isolate signIn signOut owner values changes newer page json text xml query id ids status response ' +
-      'responses next accept headers created',
+      'responses next accept headers created it describe before beforeEach after afterEach',
   ),
 )
 

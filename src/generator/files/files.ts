@@ -144,9 +144,18 @@ function changeFiles(
       if (after !== undefined) writeFileSync(file, after)
       else removeWithFolders(folder, action.path)
     } catch (error) {
-      for (const restore of restorations.toReversed()) restore()
+      for (const restore of restorations.toReversed()) tryTo(restore)
       throw new ChangeFailed(action.path, attempt, error)
     }
+  }
+}
+
+/** Restores a file. The one that could not be changed often cannot be restored either, and has not changed. */
+function tryTo(restore: () => void): void {
+  try {
+    restore()
+  } catch {
+    // The error that is thrown names the file.
   }
 }
 

@@ -13,7 +13,11 @@ const places = {
     lines.findIndex((line) => /^\w+\.(get|resource|static|group)\(/.test(line)),
   'before the resources': (lines: readonly string[]) => {
     const first = lines.findIndex((line) => /^\w+\.resource\(/.test(line))
-    return first === -1 ? lines.findLastIndex((line) => /^\w+\.get\('\/', /.test(line)) + 1 : first
+    const home = lines.findLastIndex((line) => /^\w+\.get\((['"])\/\1, /.test(line))
+    if (first !== -1 || home !== -1) return first === -1 ? home + 1 : first
+    // Resources that are generated later are registered above the static files.
+    const files = lines.findIndex((line) => /^\w+\.static\(/.test(line))
+    return lines.slice(0, Math.max(0, files)).findLastIndex((line) => !/^\s*(\/\/|\*|\/\*|$)/.test(line)) + 1
   },
   'after the transaction': (lines: readonly string[]) =>
     lines.findIndex((line) => /^\w+\.use\(transaction\(/.test(line)) + 1,
@@ -43,10 +47,13 @@ export function importing(
 export function withImport(step: EditFile, name: string, from: string): EditFile {
   const isUsed = (text: string) => new RegExp(`\\b${name}\\(`).test(text)
   const change = (text: string, edit: (names: string[]) => readonly string[]) =>
-    text.replace(new RegExp(`^import \\{([^}]*)\\} from '${from}'`, 'm'), (_import, list: string) => {
-      const names = list.split(',').map((one) => one.trim())
-      return breakLongLines(`import { ${edit(names.filter(Boolean)).join(', ')} } from '${from}'`)
-    })
+    text.replace(
+      new RegExp(`^import \\{([^}]*)\\} from ('${from}'|"${from}")`, 'm'),
+      (_all, list: string, path: string) => {
+        const names = list.split(',').map((one) => one.trim())
+        return breakLongLines(`import { ${edit(names.filter(Boolean)).join(', ')} } from ${path}`)
+      },
+    )
   return {
     ...step,
     insert: (text) => {
@@ -83,7 +90,8 @@ export function addImport(lines: readonly string[], names: string, from: string)
     const [, path, end] = /^(?:import\b.*|\} )from (['"].+['"])(;?)$/.exec(line) ?? []
     return path === undefined ? [] : [{ line, index, path: path.slice(1, -1), quote: path[0] ?? "'", end }]
   })
-  if (imports.some(({ line }) => line.startsWith('import') && mentions(line, names))) return lines
+  if (imports.some(({ line }) => line.startsWith('import') && mentions(line.replace(/ from .*/, ''), names)))
+    return lines
 
   const { quote, end } = imports.at(-1) ?? { quote: "'", end: '' }
   const next = imports.find(({ line, path }) => line.startsWith('import') && isAfter(path, from))

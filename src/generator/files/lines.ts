@@ -21,7 +21,11 @@ export function closeClasses(text: string): string {
 
 /** Writes an object of several lines on one line. */
 export function onOneLine(text: string): string {
-  return text.replaceAll(/,?\n\s*(\})/g, ' $1').replaceAll(/\n\s*/g, ' ')
+  return text
+    .replaceAll(/,?\n\s*(\})/g, ' $1')
+    .replaceAll(/,?\n\s*(\])/g, '$1')
+    .replaceAll(/(\[)\n\s*/g, '$1')
+    .replaceAll(/\n\s*/g, ' ')
 }
 
 /** Returns text as a string of TypeScript. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { WorkerNotStarted } from '../../command-errors.js'
+import { longestDelay } from '../../common/numbers.js'
 import { backoffDelay, type Backoff } from '../../common/retry.js'
 import { Acceptor } from './acceptor.js'
 import { readMessage, type PrimaryMessage, type WorkerMessage } from './messages.js'
@@ -188,7 +189,7 @@ export class WorkerPool {
         this.logger.error(`process ${worker.process.pid} did not exit in time and is killed`)
         worker.process.kill('SIGKILL')
       },
-      this.shutdownTimeouts.get(worker) ?? defaultShutdownTimeout,
+      Math.min(this.shutdownTimeouts.get(worker) ?? defaultShutdownTimeout, longestDelay),
     )
     await ended
     clearTimeout(timer)
