@@ -27,7 +27,7 @@ describe('paginate(tx, model, query, options)', () => {
     expect(pagination).to.include({ page: 1, perPage: 20, total: 45, pages: 3, previous: undefined, next: 2 })
   })
 
-  it('returns perPage records, also if the client may not ask for as many', async () => {
+  it('returns perPage records, even if the client may not ask for as many', async () => {
     expect((await page({}, { perPage: 40, maxPerPage: 30 })).records).to.have.length(40)
     expect((await page({ per_page: '50' }, { perPage: 2, maxPerPage: 30 })).records).to.have.length(30)
   })

@@ -63,7 +63,7 @@ export function readText(
   limit: number,
   read: Pick<BodyRead, 'hold' | 'onFail'>,
 ): Promise<string> {
-  return new Promise((resolve, reject) => {
+  const whole = new Promise<Buffer>((resolve, reject) => {
     if (!body.readable)
       return reject(new Error('The body has been read before, or its connection is closed.'))
     if (Number(body.headers['content-length'] ?? 0) > limit) return reject(new ContentTooLarge(limit))
@@ -82,18 +82,19 @@ export function readText(
     }
     read.onFail = stop
     body.on('data', add)
-    body.on('end', () => {
-      try {
-        resolve(utf8.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)))
-      } catch (cause) {
-        reject(new BadRequest('The body is not UTF-8.', { cause }))
-      }
-    })
+    body.on('end', () => resolve(Buffer.concat(pieces)))
     const rejectIncomplete = (): void => reject(new BadRequest('The body is incomplete.'))
     body.on('close', () => body.readableEnded || rejectIncomplete())
     // Node reports a closed connection as an error with this code. Other errors are those of a decompressor.
     body.on('error', (error) =>
       Reflect.get(error, 'code') === 'ECONNRESET' ? rejectIncomplete() : reject(error),
     )
+  })
+  return whole.then((bytes) => {
+    try {
+      return utf8.decode(bytes)
+    } catch (cause) {
+      throw new BadRequest('The body is not UTF-8.', { cause })
+    }
   })
 }
