@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import Sqlite from 'better-sqlite3'
@@ -49,6 +49,35 @@ describe('Database', () => {
     expect(await database.ping()).to.equal(true)
     await database.close()
     expect(file(ormconfig)).to.equal(resolve('db/development.sqlite'))
+  })
+
+  it('finds models and migrations in a folder with the characters of patterns', () =>
+    inFolder(async (parent) => {
+      const folder = join(parent, 'Shop (1) [new] {a} +(b)?')
+      mkdirSync(folder)
+      writeFileSync(
+        join(folder, 'create.mjs'),
+        'export class Create1700000000000 {\n  async up() {}\n  async down() {}\n}\n',
+      )
+      const migrations = [join(folder, '*.mjs')]
+      const database = await new Database({ test: { url: 'sqlite::memory:' }, migrations }, 'test').open()
+      expect(database.migrations.map(({ constructor }) => constructor.name)).to.deep.equal([
+        'Create1700000000000',
+      ])
+      await database.close()
+    }))
+
+  it('closes after the last part of the application has released it', async () => {
+    const database = new Database({ test: { url: 'sqlite::memory:' } }, 'test')
+    await Promise.all([database.hold(), database.hold()])
+    await database.release()
+    expect(database.isInitialized).to.equal(true)
+    await database.release()
+    expect(database.isInitialized).to.equal(false)
+    await database.release()
+    await database.hold()
+    expect(database.isInitialized).to.equal(true)
+    await database.release()
   })
 
   it('rejects a column type that its engine lacks with one sentence', async () => {

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { DataSource, QueryFailedError, TypeORMError } from 'typeorm'
 import type { DataSourceOptions, EntityManager, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
@@ -294,12 +295,21 @@ function isSettings(value: DatabaseConfig[string]): value is DatabaseSettings {
 function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSourceOptions {
   return {
     ...engineForUrl(settings.url).options(settings.url, limitsOf(settings)),
-    entities: config.models ?? [],
-    migrations: config.migrations ?? [],
+    entities: withLiteralFolders(config.models),
+    migrations: withLiteralFolders(config.migrations),
     subscribers: [ModelSubscriber],
     synchronize: false,
     logging: settings.logging ?? false,
   }
+}
+
+/** Escapes the folder of each pattern if it exists: in `/srv/shop (1)/src/models/*.js`, the parentheses are not a pattern. */
+function withLiteralFolders(list: MixedList<Function | string> = []): (Function | string)[] {
+  return Object.values<Function | string>(list).map((one) => {
+    const folder = typeof one === 'string' ? /^[^*]*\//.exec(one)?.[0] : undefined
+    if (folder === undefined || !existsSync(folder)) return one
+    return folder.replaceAll(/[()[\]{}!?+@]/g, '\\$&') + String(one).slice(folder.length)
+  })
 }
 
 function limitsOf({
