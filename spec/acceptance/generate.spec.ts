@@ -681,6 +681,14 @@ describe('kit generate and kit destroy', () => {
       'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, date, ' +
         'time, datetime, uuid, json, enum, references, many. Use nulls.X for a nullable attribute.',
     ],
+    'a resource that XML cannot contain': [
+      ['resource', 'xml_feed', 'title'],
+      'A resource cannot be named "xml_feed", because an element of XML cannot have this name. Choose another name.',
+    ],
+    'an attribute that XML cannot contain': [
+      ['resource', 'sitemap', 'xml_url'],
+      '"xml_url" isn\'t a valid attribute: it cannot be named "xml_url", because an element of XML cannot have this name. Choose another name.',
+    ],
     'a reserved attribute': [
       ['resource', 'post', 'created_at'],
       `"created_at" isn't a valid attribute: it cannot be named "created_at", because every record has it already. Choose another name.`,

@@ -4,7 +4,7 @@ import { KINDS } from './kinds.js'
 import { isName, modelNamesOf, type Names } from './names.js'
 import { isSecretAttribute } from '../../naming/secret-names.js'
 import { collectionName, itemName } from '../../naming/words.js'
-import { reservedAttributes } from './reserved.js'
+import { reservedAttributes, reservedInXml } from './reserved.js'
 
 /** An attribute as the command line describes it: `state:nulls.Enum:draft,public:index`. */
 export interface AttributeArgument {
@@ -108,7 +108,7 @@ function readPlain(parts: Parts, kind: AttributeKind): AttributeArgument {
 
 function partsOf(word: string): Parts {
   const [name = '', written = 'string', ...rest] = word.split(':')
-  const reason = reservedAttributes.get(name)
+  const reason = reservedAttributes.get(name) ?? reservedInXml(name)
   if (reason) {
     throw new BadAttribute(word, `it cannot be named "${name}", because ${reason}. Choose another name`)
   }

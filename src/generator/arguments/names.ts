@@ -2,7 +2,7 @@ import { camelize } from 'inflection'
 import { CommandError } from '../../command-errors.js'
 import { collectionId, pathNames, resourceNames, type PathNames } from '../../naming/names.js'
 import { collectionName, humanize, itemName } from '../../naming/words.js'
-import { reservedResources, specNames, templateNames } from './reserved.js'
+import { reservedInXml, reservedResources, specNames, templateNames } from './reserved.js'
 
 /** All names that are derived from the word for a resource on the command line. */
 export interface Names {
@@ -76,7 +76,7 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
   const fullPath = `${parent ? `${parent.fullPath}/{${parent.param}}` : ''}${path}`
   const { singular, param } = resourceNames(fullPath)
   const variables = [last, singular, plural].map((name) => camelize(name, true))
-  const [reason] = variables.flatMap((name) => reservedResources.get(name) ?? [])
+  const [reason] = variables.flatMap((name) => reservedResources.get(name) ?? reservedInXml(name) ?? [])
   if (reason) {
     throw new CommandError(`A ${kind} cannot be named "${word}", because ${reason}. Choose another name.`)
   }

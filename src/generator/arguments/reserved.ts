@@ -48,7 +48,6 @@ export const specNames: ReadonlySet<string> = new Set(
 /** The names that a resource or a model must not have, with the reason. */
 export const reservedResources: ReadonlyMap<string, string> = new Map([
   ...because(javaScript, keywords),
-  ...because('an element of XML cannot have this name', ['xml']),
   ...because('the generated files import a class or a function of this name', [
     ...words('resource baseResource parent context model present relationIds validationErrors'),
     ...words(
@@ -60,6 +59,11 @@ export const reservedResources: ReadonlyMap<string, string> = new Map([
     words('object string number boolean date promise error constructor prototype'),
   ),
 ])
+
+/** The reason why an attribute or a resource must not have a name that begins with "xml" (XML 1.0, section 2.3). */
+export function reservedInXml(name: string): string | undefined {
+  return /^xml/i.test(name) ? 'an element of XML cannot have this name' : undefined
+}
 
 /** The entries of names with the same reason. */
 function because(reason: string, names: readonly string[]): [name: string, reason: string][] {
