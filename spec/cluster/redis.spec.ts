@@ -23,8 +23,7 @@ describe('Redis with sentinels', () => {
     await sessions.set('one', { content: { name: 'Ada' } }, keep)
     expect(await sessions.get('one')).to.deep.equal({ content: { name: 'Ada' } })
     expect((await limits.increment('one', 60_000)).count).to.equal(1)
-    // The replica has received both.
-    await delay(500)
+    await redis.replicated(2)
     await redis.servers[0]?.stop('SIGKILL')
     // Requests fail until the sentinels have agreed on another one.
     while ((await limits.increment('two', 60_000).catch(() => undefined)) === undefined) await delay(100)

@@ -146,7 +146,9 @@ describe('Jobs of requests', () => {
     await delay(2500)
     unsubscribe('resource-kit:query', collect)
     const seconds = Math.floor((performance.now() - start) / 1000)
-    expect(statements.length).to.be.within(1, seconds + 1)
+    // A connection that is opened meanwhile asks for its server, too.
+    const looks = statements.filter((sql) => sql.includes('jobs'))
+    expect(looks.length, statements.join('\n')).to.be.within(1, seconds + 1)
     expect(statements.filter((sql) => !sql.startsWith('SELECT'))).to.deep.equal([])
     expect(await version()).to.deep.equal(before)
   })

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from 'redis'
 import { freePort } from '../../support/servers/free-port.js'
 import { Daemon, folderOf, writeFor } from './daemon.js'
@@ -11,6 +12,8 @@ export interface RedisCluster {
   /** The name under which the sentinels know it. */
   name: string
   sentinels: { host: string; port: number }[]
+  /** Resolves when the replica has this many keys. */
+  replicated(keys: number): Promise<void>
   /** The two servers, the first primary first. */
   servers: Daemon[]
   remove(): Promise<void>
@@ -28,6 +31,11 @@ export async function startRedis(): Promise<RedisCluster> {
     name: 'main',
     sentinels: ports.map((port) => ({ host: '127.0.0.1', port })),
     servers,
+    async replicated(keys) {
+      const client = await createClient({ socket: { port: replica, host: '127.0.0.1' } }).connect()
+      while ((await client.dbSize()) < keys) await delay(20)
+      client.destroy()
+    },
     async remove() {
       for (const daemon of [...sentinels, ...servers]) await daemon.remove()
     },
