@@ -51,7 +51,8 @@ class ArticlesResource extends BaseResource {
   })
   override async list(ctx: Context) {
     const where = ctx.get('X-Where') ? JSON.parse(ctx.get('X-Where')) : undefined
-    const { records } = await ctx.paginate(Article, { perPage: 100, ...(where && { where }) })
+    const { records, query } = await ctx.paginate(Article, { perPage: 100, ...(where && { where }) })
+    ctx.set('X-Filtered', String(query.isFiltered))
     return ctx.respond({ html: () => ctx.render('none'), data: records })
   }
 }
@@ -254,6 +255,16 @@ describe('A list with @Queryable', () => {
       await database.query(`ALTER TABLE articles ${change(exact)}`)
     })
   }
+
+  it('says whether the client filters, by any operator', async () => {
+    for (const [query, isFiltered] of [
+      ['state.eq=draft', 'true'],
+      ['state.in=draft', 'true'],
+      ['search=x', 'true'],
+      ['sort=title&page=1', 'false'],
+    ] as const)
+      expect((await get(query)).headers.get('X-Filtered'), query).to.equal(isFiltered)
+  })
 
   it('adds filters to the conditions of the handler, also for the same column', async () => {
     expect(await titles('title=Hello,Help', { title: 'Help' })).to.deep.equal(['Help'])

@@ -6,6 +6,7 @@ import { Model } from '../../../src/data/model.js'
 import { RecordNotFound } from '../../../src/errors.js'
 import { newDatabase } from '../../support/databases.js'
 import { Thing } from '../../support/applications/everything.js'
+import { Book, withLibrary } from '../../support/applications/library.js'
 import { Issue, openTracker, Project, titled } from '../../support/applications/tracker.js'
 import { findRecordBy, paginate } from '../../support/records.js'
 
@@ -126,6 +127,13 @@ describe('Conditions', () => {
         expect(await found(Thing, { [kind]: value }), `${kind} = ${String(value)}`).to.equal(0)
     })
   }
+
+  it('find nothing with a value that is too long for a column', async () => {
+    await withLibrary({}, async ({ database: library }) => {
+      const where = { title: 'longer than ten characters' }
+      expect((await paginate(library.manager, Book, {}, { where })).records).to.deep.equal([])
+    })
+  })
 
   it('find nothing in an empty list of alternatives', async () => {
     const { records, pagination } = await paginate(tx, Thing, {}, { where: [] })

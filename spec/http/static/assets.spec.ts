@@ -57,7 +57,8 @@ describe("asset('application.css')", () => {
   })
 
   it('finds files of any folder, in subfolders and without an extension', async () => {
-    const names = ['images/my logo.min.svg', 'LICENSE', 'files/a.txt', '/application.css']
+    writeFileSync(join(folder, 'public/images/c#?.svg'), '<svg/>')
+    const names = ['images/my logo.min.svg', 'images/c#?.svg', 'LICENSE', 'files/a.txt', '/application.css']
     for (const path of await pathsOf(...names)) {
       const { status, headers } = await site.get(path)
       expect([status, headers.get('cache-control')], path).to.deep.equal([200, forever])
