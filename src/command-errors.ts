@@ -74,14 +74,15 @@ export class FilesExist extends commandError(
     `Nothing was written, because these files already exist: ${paths.join(', ')}. Use --force to overwrite them.`,
 ) {}
 
-/** A file could not be written, deleted or changed. The files that were changed before it have been restored. */
+/** A file could not be written, deleted or changed. The files that were changed before it have been restored, except `lost`. */
 export class ChangeFailed extends CommandError {
-  constructor(path: string, attempt: 'write' | 'destroy', cause: unknown) {
+  constructor(path: string, attempt: 'write' | 'destroy', cause: unknown, lost: readonly string[] = []) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const [verb, result] =
       attempt === 'write'
         ? ['written', 'No files were written']
         : ['deleted or changed', 'Nothing was deleted']
-    super(`${path} cannot be ${verb}: ${reason}. ${result}.`, { cause })
+    const rest = lost.length > 0 ? `These files could not be restored: ${lost.join(', ')}` : result
+    super(`${path} cannot be ${verb}: ${reason}. ${rest}.`, { cause })
   }
 }

@@ -49,7 +49,7 @@ describe('kit generate job', () => {
 
   for (const name of ['job', 'job_context', 'Schedule'])
     it(`rejects the name ${name}, which the file imports`, () => {
-      expect(() => add(name)).to.throw('Choose another name for the job')
+      expect(() => add(name)).to.throw(`A job cannot be named "${name}", because its file imports`)
     })
 
   it('is taken back by kit destroy job, with its set-up if it was the last one', async () => {

@@ -201,7 +201,7 @@ describeOnce('rateLimit', () => {
   for (const name of ['登录', 'a "b"', 'a\nb', ''])
     it(`rejects the name ${JSON.stringify(name)}, which no header can contain`, () =>
       expect(() => rateLimit({ to: 1, within: '1 minute', name })).to.throw(
-        `The name of rateLimit() is ${JSON.stringify(name)}. Use ASCII without quotes.`,
+        `The name of rateLimit() is ${JSON.stringify(name)}. Use ASCII without quotes and backslashes.`,
       ))
 
   async function visit(options: Partial<RateLimitOptions>, app = new App({ logger })): Promise<Site> {

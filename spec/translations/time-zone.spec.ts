@@ -76,10 +76,11 @@ describe('ctx.timeZone', () => {
       expect(await times(site)).to.deep.equal(inUtc)
     }))
 
-  it('is the zone of the application', () =>
-    withSite({ timeZone: 'Europe/Berlin' }, async (site) => {
-      expect(await times(site)).to.deep.equal(inBerlin)
-    }))
+  for (const timeZone of ['Europe/Berlin', 'europe/berlin'])
+    it(`is the zone of the application, ${timeZone}, in its usual spelling`, () =>
+      withSite({ timeZone }, async (site) => {
+        expect(await times(site)).to.deep.equal(inBerlin)
+      }))
 
   for (const cookie of ['time_zone=Europe/Berlin', 'time_zone=Europe%2FBerlin', 'time_zone=europe/berlin']) {
     it(`is that of the cookie ${cookie}`, () =>

@@ -11,7 +11,6 @@ import { requestSteps } from './request.js'
 import { addMembers, extendContext } from './context-members.js'
 import { DeclarationError } from '../errors.js'
 import { currentEnvironment } from '../common/environment.js'
-import { longestDelay } from '../common/numbers.js'
 import { Assets } from '../http/static/assets.js'
 import { bodyReader } from '../http/body/body.js'
 import { Cors } from '../http/security/cors.js'
@@ -26,6 +25,7 @@ import { createLogger, withRedactedErrors } from '../logging/logger.js'
 import { errorHandler } from './error-handler.js'
 import { health } from './health.js'
 import { requestLog } from './request-log.js'
+import { knownTimeZone } from '../common/time-zones.js'
 import { Pages } from '../views/pages.js'
 import { securityHeaders } from '../middleware/security-headers.js'
 import { sessions } from '../sessions/session.js'
@@ -219,8 +219,7 @@ export class App extends Scope {
 
   /** Lets the middleware finish its work until the deadline. It never rejects, because the shutdown continues in any case. */
   private async finish(deadline: Date): Promise<void> {
-    const left = Math.max(0, deadline.getTime() - Date.now())
-    const timeout = setTimeout(Math.min(left, longestDelay), undefined, { ref: false })
+    const timeout = setTimeout(Math.max(0, deadline.getTime() - Date.now()), undefined, { ref: false })
     const work = this.hooks.map(async (hooks) => hooks.finish?.(deadline))
     for (const part of work) part.catch((error: unknown) => this.logger.error(error, 'work was not finished'))
     await Promise.race([Promise.allSettled(work), timeout])
@@ -246,7 +245,8 @@ export class App extends Scope {
 
   /** Composes the function that handles requests. */
   private compose(): RequestListener {
-    const { api = false, templates = 'templates', helpers = {}, timeZone = 'UTC' } = this.settings
+    const { api = false, templates = 'templates', helpers = {} } = this.settings
+    const timeZone = knownTimeZone(this.settings.timeZone) ?? 'UTC'
     if (api) this.prepareApi()
     const { table, policies } = this.declarations
     const pages = new Pages(table, new Assets(table, this.isProduction), helpers, {

@@ -77,6 +77,8 @@ export interface AppOptions extends LifecycleOptions, BodyOptions {
 }
 
 const delay = { max: longestDelay }
+/** A day, because timers wait for the sum of both times. */
+const drain = { max: 24 * 60 * 60 * 1000 }
 
 /** @throws DeclarationError when a number is not in its range, or when no cookie or time zone can have the name */
 export function checkValues(options: AppOptions): void {
@@ -92,8 +94,8 @@ export function checkValues(options: AppOptions): void {
     requestTimeout: delay,
     keepAliveTimeout: delay,
     sendTimeout: delay,
-    drainDelay: delay,
-    drainTimeout: delay,
+    drainDelay: drain,
+    drainTimeout: drain,
   })
   const { sessionName = '_kit_session' } = options
   // The name of a cookie is a token (RFC 6265, section 4.1.1).

@@ -26,8 +26,9 @@ export const maxInputLength = 4096
 const saltLength = 16
 const hashLength = 32
 
-/** A hash takes a few hundred milliseconds of a core and 32 MiB, so only 2 are computed at a time, and at most 100 wait. */
 const busy = () => new ServiceUnavailable('Too many passwords are being checked at the same time.', 5)
+
+/** A hash takes a few hundred milliseconds of a core and 32 MiB, so only 2 are computed at a time, and at most 100 wait. */
 const queue = new Semaphore(2, Infinity, busy, 100)
 
 /**

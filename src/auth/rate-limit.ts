@@ -74,7 +74,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   // The headers contain it between quotes.
   if (!/^[ !#-[\]-~]+$/.test(name))
     throw new DeclarationError(
-      `The name of rateLimit() is ${JSON.stringify(name)}. Use ASCII without quotes.`,
+      `The name of rateLimit() is ${JSON.stringify(name)}. Use ASCII without quotes and backslashes.`,
     )
   const store: LimitStore = options.store ?? new MemoryLimits()
   const window = milliseconds(options.within)

@@ -26,7 +26,7 @@ export interface AuthOptions {
   now?: Date
 }
 
-/** The resources of accounts, whose texts have these names in front of them, as the texts of the model have its name. */
+/** The names with which the ids of the pages' texts begin: `account.edit`. Those of the model begin with its name, too. */
 const pageNames = ['account', 'password_reset', 'registration', 'session']
 
 /**

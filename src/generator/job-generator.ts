@@ -124,7 +124,7 @@ function namesOf(word: string): { name: string; job: string } {
   const name = nameOf('job', word, 'send_digest')
   if (['job', 'job_context', 'schedule'].includes(name))
     throw new CommandError(
-      `resource-kit has the name ${camelize(name)}. Choose another name for the job, like send_digest.`,
+      `A job cannot be named "${word}", because its file imports ${camelize(name)} from resource-kit. Choose another name.`,
     )
   return { name, job: camelize(name) }
 }

@@ -8,10 +8,9 @@ const maxLinkLength = 4000
 export function setPageHeaders(ctx: Context, pagination: Pagination): void {
   if (pagination.isTotalKnown) ctx.set('X-Total-Count', String(pagination.total))
   const urlFor = (position: Position) => ctx.pageUrl(position)
-  const link = [linkHeader(pagination, urlFor), linkHeader(pagination, urlFor, ['next'])].find(
-    ({ length }) => length > 0 && length <= maxLinkLength,
-  )
-  if (link !== undefined) ctx.set('Link', link)
+  const all = linkHeader(pagination, urlFor)
+  const link = all.length <= maxLinkLength ? all : linkHeader(pagination, urlFor, ['next'])
+  if (link && link.length <= maxLinkLength) ctx.set('Link', link)
 }
 
 /** The query parameters that select a page. An undefined value removes the parameter from the query of the request. */

@@ -36,7 +36,9 @@ export async function respond(ctx: Context, status: number, responses: Responses
     name === 'html' || responses[name] !== undefined ? responses[name] : responses.data
   const offered = formats.filter((name) => valueFor(name) !== undefined)
   if (offered.length === 0)
-    throw new TypeError('ctx.respond() has nothing to send: `data` or `html` is undefined.')
+    throw new TypeError(
+      'ctx.respond() has nothing to send. Pass `data`, `json`, `xml` or `html`, which were undefined.',
+    )
   const format = chooseFormat(ctx, offered)
   if (!format) throw new NotAcceptable(offered)
   // Koa's delegated setters, such as `ctx.status = status`, cost more than its own.

@@ -161,7 +161,7 @@ export class Jobs {
   readonly store: JobStore
   readonly definitions = new Map<string, JobDefinition>()
   /** The options that all workers of this process share. */
-  readonly settings: Omit<WorkerOptions, 'slots' | 'except'>
+  readonly settings: Omit<WorkerOptions, 'slots'>
   private readonly isSecret = parameterFilter().isSecret
   /** The names of the jobs that `warnOfSecrets` has reported. */
   private readonly reported = new Set<string>()

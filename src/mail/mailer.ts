@@ -143,10 +143,10 @@ export function mailer(options: MailerOptions = {}): Middleware {
       // Throws if `BASE_URL` is malformed, which the first mail would report otherwise.
       absoluteUrl('')
       if (env === 'production') requireSettings(url)
-      checkSettings(url, from)
       usesInbox = env !== 'production'
       // Specs send no mails, unless they pass the `url` option: `MAIL_URL` is ignored.
       const server = env === 'test' ? options.url : url
+      checkSettings(server, from)
       // nodemailer is only loaded by applications that send mails.
       if (server) transport = (await import('nodemailer')).createTransport(server)
     },

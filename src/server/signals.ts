@@ -1,6 +1,5 @@
 import { constants } from 'node:os'
 import type { Logger } from 'pino'
-import { longestDelay } from '../common/numbers.js'
 
 const signals = ['SIGTERM', 'SIGINT'] as const
 
@@ -64,5 +63,5 @@ export function forceExitAfter(milliseconds: number, logger: Logger, status?: nu
     process.exit(status)
   }
   // The timer must not keep the process alive.
-  setTimeout(end, Math.min(milliseconds, longestDelay)).unref()
+  setTimeout(end, milliseconds).unref()
 }

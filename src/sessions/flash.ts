@@ -1,3 +1,4 @@
+import { shorten } from '../common/shorten.js'
 /** The types of messages in the generated style sheet. An application may add others. */
 export type FlashType = 'success' | 'info' | 'warning' | 'danger' | (string & {})
 
@@ -18,18 +19,12 @@ const maxCharacters = 500
 
 /** Adds a message. The newest five are kept, each truncated to 500 characters. */
 export function addMessage(flash: Flash, type: string, message: string): Flash {
-  return [...flash, { type, message: shorten(message) }].slice(-maxMessages)
+  return [...flash, { type, message: shorten(message, maxCharacters) }].slice(-maxMessages)
 }
 
 /** Returns the messages in the value of a cookie. Any other value has none. */
 export function readFlash(value: unknown): Flash {
   return Array.isArray(value) ? value.filter(isFlashMessage) : []
-}
-
-function shorten(message: string): string {
-  if (message.length <= maxCharacters) return message
-  // A character must not be split into its surrogates.
-  return `${message.slice(0, maxCharacters - 1).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
 function isFlashMessage(value: unknown): value is FlashMessage {

@@ -86,7 +86,7 @@ function findNeededIndexes(runner: QueryRunner, { definition }: DeclaredList): N
   })
   const filters = [...definition.filters.values()].flatMap(({ operators, column }) =>
     (['eq', 'prefix'] as const).flatMap((use) =>
-      // Half of the rows are read anyway for one of two values.
+      // An index hardly helps to find one of two values.
       column && column.kind !== 'bool' && operators.includes(use) ? toNeed(column, use) : [],
     ),
   )

@@ -115,13 +115,18 @@ export function readPagePosition(
   query: PageQuery,
   { perPage = 20, maxPerPage = 100 }: Pick<PageOptions<unknown>, 'perPage' | 'maxPerPage'>,
 ): PagePosition {
-  for (const [name, size] of [['perPage', perPage] as const, ['maxPerPage', maxPerPage] as const])
-    if (!Number.isInteger(size) || size < 1)
-      throw new DeclarationError(`The \`${name}\` of ctx.paginate() is ${size}. Use a whole number from 1.`)
+  checkSize('perPage', perPage)
+  checkSize('maxPerPage', maxPerPage)
   return {
     page: readNumber(query.page) ?? 1,
     size: Math.min(readNumber(query.per_page) ?? perPage, Math.max(perPage, maxPerPage)),
   }
+}
+
+/** Unlike `checkNumbers`, it costs a request nothing. */
+function checkSize(name: string, size: number): void {
+  if (Number.isInteger(size) && size >= 1) return
+  throw new DeclarationError(`The \`${name}\` of ctx.paginate() is ${size}. Use a whole number from 1.`)
 }
 
 /** Reads the last value of a parameter as a whole number from 1; undefined for everything else. Clamps large numbers. */

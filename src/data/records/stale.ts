@@ -1,3 +1,4 @@
+import { shorten } from '../../common/shorten.js'
 import { StaleRecord } from '../../errors.js'
 import { recordName } from '../../naming/words.js'
 import { attributesOf, type Attribute } from '../attributes/attributes.js'
@@ -63,5 +64,5 @@ function formatValue(value: unknown, { name, kind }: Attribute, model: Function,
   if (kind === 'date') return new Date(String(value))
   const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
   if (kind === 'enum') return t(`${recordName(model.name)}.${name}.${text}`, {}) ?? text
-  return text.length > maxLength ? `${text.slice(0, maxLength).replace(/[\uD800-\uDBFF]$/, '')}…` : text
+  return shorten(text, maxLength)
 }

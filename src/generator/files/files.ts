@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { ChangeFailed, FilesExist } from '../../command-errors.js'
 
 /** Creates a whole file. */
@@ -132,41 +132,45 @@ function changeFiles(
   attempt: 'write' | 'destroy',
   change: (action: FileAction, before: string | undefined) => string | undefined,
 ): void {
-  const restorations: Array<() => void> = []
+  const changed = new Map<string, Original>()
   for (const action of actions) {
     const file = join(folder, action.path)
     try {
-      const before = exists(file) ? readFileSync(file) : undefined
-      const after = change(action, before?.toString())
-      if (after === before?.toString()) continue
-      const newFolder = mkdirSync(dirname(file), { recursive: true })
-      restorations.push(before ? restorationOf(file, before) : () => rmSync(newFolder ?? file, REMOVAL))
+      const content = exists(file) ? readFileSync(file) : undefined
+      const after = change(action, content?.toString())
+      if (after === content?.toString()) continue
+      const created = mkdirSync(dirname(file), { recursive: true }) ?? file
+      const original = content ? { content, mode: lstatSync(file).mode } : { created }
+      // Several steps can change the same file.
+      if (!changed.has(file)) changed.set(file, original)
       if (after !== undefined) writeFileSync(file, after)
       else removeWithFolders(folder, action.path)
     } catch (error) {
-      for (const restore of restorations.toReversed()) tryTo(restore)
-      throw new ChangeFailed(action.path, attempt, error)
+      const lost = [...changed].toReversed().filter(([path, original]) => !restore(path, original))
+      throw new ChangeFailed(
+        action.path,
+        attempt,
+        error,
+        lost.map(([path]) => relative(folder, path)),
+      )
     }
   }
 }
 
-/** Restores a file. The one that could not be changed often cannot be restored either, and has not changed. */
-function tryTo(restore: () => void): void {
+/** A file before its change: its content and mode, or the file or the first folder that is created. */
+type Original = { content: Buffer; mode: number } | { created: string }
+
+/** Restores a file. Returns whether it is as it was, also if it could neither be changed nor restored. */
+function restore(file: string, original: Original): boolean {
   try {
-    restore()
+    if ('created' in original) rmSync(original.created, { recursive: true, force: true })
+    else {
+      mkdirSync(dirname(file), { recursive: true })
+      writeFileSync(file, original.content, { mode: original.mode })
+    }
+    return true
   } catch {
-    // The error that is thrown names the file.
-  }
-}
-
-const REMOVAL = { recursive: true, force: true }
-
-/** Returns a function that restores a file, with its mode. */
-function restorationOf(file: string, content: Buffer): () => void {
-  const { mode } = lstatSync(file)
-  return () => {
-    mkdirSync(dirname(file), { recursive: true })
-    writeFileSync(file, content, { mode })
+    return 'content' in original && exists(file) && readFileSync(file).equals(original.content)
   }
 }
 

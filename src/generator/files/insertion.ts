@@ -15,14 +15,25 @@ const places = {
     const first = lines.findIndex((line) => /^\w+\.resource\(/.test(line))
     const home = lines.findLastIndex((line) => /^\w+\.get\((['"])\/\1, /.test(line))
     if (first !== -1 || home !== -1) return first === -1 ? home + 1 : first
-    // Resources that are generated later are registered above the static files.
-    const files = lines.findIndex((line) => /^\w+\.static\(/.test(line))
-    return lines.slice(0, Math.max(0, files)).findLastIndex((line) => !/^\s*(\/\/|\*|\/\*|$)/.test(line)) + 1
+    // Resources that are generated later are registered there.
+    return endOfRoutes(lines, /^\s*((await )?\w+\.(static|listen)\(|export default)/).index
   },
   'after the transaction': (lines: readonly string[]) =>
     lines.findIndex((line) => /^\w+\.use\(transaction\(/.test(line)) + 1,
   'after the links': (lines: readonly string[]) =>
     lines.findIndex((line) => line.includes('collectionLinks()')) + 1,
+}
+
+/**
+ * Finds the end of the routes. Comments and blank lines stay with the line below them.
+ *
+ * @param below matches the first line that must stay below the routes; without such a line, they end with the file
+ */
+export function endOfRoutes(lines: readonly string[], below: RegExp): { index: number; indent: string } {
+  const found = lines.findIndex((line) => below.test(line))
+  let index = found === -1 ? lines.length : found
+  while (index > 0 && /^\s*(\/\/.*|\/?\*.*)?$/.test(lines[index - 1] ?? '')) index -= 1
+  return { index, indent: /^\s*/.exec(lines[found] ?? '')?.[0] ?? '' }
 }
 
 /** The step that adds imports, each in the place of its path. */

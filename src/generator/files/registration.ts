@@ -1,5 +1,5 @@
 import type { EditFile } from './files.js'
-import { addImport, editLines, mentions, withoutLines } from './insertion.js'
+import { addImport, editLines, endOfRoutes, mentions, withoutLines } from './insertion.js'
 import type { Names } from '../arguments/names.js'
 
 /** The step that registers a resource in src/app.ts, above the static files, and imports it. */
@@ -50,13 +50,9 @@ function addRoute(lines: readonly string[], resource: string): string[] {
   const below = new RegExp(
     `^\\s*(${app}\\.static\\(|export default|return ${app}\\b|(await )?${app}\\.listen\\()`,
   )
-  const found = lines.findIndex((line) => below.test(line))
-  const indent = /^\s*/.exec(lines[found] ?? '')?.[0] ?? ''
+  const { index, indent } = endOfRoutes(lines, below)
   const end = lines.some((line) => line.startsWith('import') && line.endsWith(';')) ? ';' : ''
 
-  // Comments and blank lines stay with the line below them.
-  let index = found === -1 ? lines.length : found
-  while (index > 0 && /^\s*(\/\/.*|\/?\*.*)?$/.test(lines[index - 1] ?? '')) index -= 1
   // Another call than `use`, or the last line of a call of several lines.
   const isRoute = /^\s*(\w+\.(?!use\b)\w+\(|[)}\]])/.test(lines[index - 1] ?? '')
   // A blank line separates the registration from other code than routes.

@@ -63,7 +63,7 @@ export function readText(
   limit: number,
   read: Pick<BodyRead, 'hold' | 'onFail'>,
 ): Promise<string> {
-  const whole = new Promise<Buffer>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
     if (!body.readable)
       return reject(new Error('The body has been read before, or its connection is closed.'))
     if (Number(body.headers['content-length'] ?? 0) > limit) return reject(new ContentTooLarge(limit))
@@ -82,7 +82,10 @@ export function readText(
     }
     read.onFail = stop
     body.on('data', add)
-    body.on('end', () => resolve(Buffer.concat(pieces)))
+    body.on('end', () => {
+      const text = decode(pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces))
+      return text === undefined ? reject(new BadRequest('The body is not UTF-8.')) : resolve(text)
+    })
     const rejectIncomplete = (): void => reject(new BadRequest('The body is incomplete.'))
     body.on('close', () => body.readableEnded || rejectIncomplete())
     // Node reports a closed connection as an error with this code. Other errors are those of a decompressor.
@@ -90,11 +93,13 @@ export function readText(
       Reflect.get(error, 'code') === 'ECONNRESET' ? rejectIncomplete() : reject(error),
     )
   })
-  return whole.then((bytes) => {
-    try {
-      return utf8.decode(bytes)
-    } catch (cause) {
-      throw new BadRequest('The body is not UTF-8.', { cause })
-    }
-  })
+}
+
+/** Returns undefined if the bytes are not UTF-8. */
+function decode(bytes: Buffer): string | undefined {
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
 }

@@ -63,10 +63,13 @@ function element(name: string, given: unknown, attributes = ''): string {
   return content === '' ? `<${open}/>` : `<${open}>${content}</${tag}>`
 }
 
+/** The types of the members that JSON leaves out. */
+const unwritten: readonly string[] = ['undefined', 'function', 'symbol']
+
 /** Whether JSON has null for a value: also for a number that is not finite, and for a function in a list. */
 function isNil(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value)
-  return value === null || ['undefined', 'function', 'symbol'].includes(typeof value)
+  return value === null || unwritten.includes(typeof value)
 }
 
 function hasToJson(value: unknown): value is { toJSON(name: string): unknown } {
@@ -80,7 +83,7 @@ function contentOf(name: string, value: unknown): string {
   if (value instanceof XmlList) return value.items.map((item) => element(value.name, item)).join('')
   if (typeof value === 'object' && value !== null) {
     return Object.entries(value)
-      .filter(([, child]) => !['undefined', 'function', 'symbol'].includes(typeof child))
+      .filter(([, child]) => !unwritten.includes(typeof child))
       .map(([key, child]) => element(key, child))
       .join('')
   }

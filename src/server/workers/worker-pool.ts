@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { WorkerNotStarted } from '../../command-errors.js'
-import { longestDelay } from '../../common/numbers.js'
 import { backoffDelay, type Backoff } from '../../common/retry.js'
 import { Acceptor } from './acceptor.js'
 import { readMessage, type PrimaryMessage, type WorkerMessage } from './messages.js'
@@ -189,7 +188,7 @@ export class WorkerPool {
         this.logger.error(`process ${worker.process.pid} did not exit in time and is killed`)
         worker.process.kill('SIGKILL')
       },
-      Math.min(this.shutdownTimeouts.get(worker) ?? defaultShutdownTimeout, longestDelay),
+      this.shutdownTimeouts.get(worker) ?? defaultShutdownTimeout,
     )
     await ended
     clearTimeout(timer)

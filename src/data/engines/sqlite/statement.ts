@@ -92,12 +92,17 @@ function readerOf({ type }: ColumnDefinition): Reader | undefined {
   if (!decimal) return undefined
   if (decimal['precision'] === undefined) return toText
   const scale = Number(decimal['scale'] ?? 0)
-  return (value) => (isNumeric(value) ? decimalText(Number(value), scale) : value)
+  // The numbers with at most 15 digits.
+  const limit = 1e15 / 10 ** scale
+  return (value) => {
+    if (!isNumeric(value)) return value
+    const number = Number(value)
+    return Math.abs(number) < limit ? number.toFixed(scale) : decimalText(number, scale)
+  }
 }
 
-/** Writes a decimal with its scale. The digits after the fifteenth are 0, because SQLite keeps 15. */
+/** Writes a decimal whose scale would show more than 15 digits. The others are 0, because SQLite keeps 15. */
 function decimalText(number: number, scale: number): string {
-  if (Math.abs(number) * 10 ** scale < 1e15) return number.toFixed(scale)
   const exponent = Number(number.toExponential().split('e')[1])
   const places = Math.min(scale, Math.max(0, 14 - exponent))
   const text = number.toFixed(places)
