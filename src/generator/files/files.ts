@@ -160,7 +160,7 @@ function changeFiles(
 /** A file before its change: its content and mode, or the file or the first folder that is created. */
 type Original = { content: Buffer; mode: number } | { created: string }
 
-/** Restores a file. Returns whether it is as it was, also if it could neither be changed nor restored. */
+/** Restores a file. Returns whether it is as it was, even if it could neither be changed nor restored. */
 function restore(file: string, original: Original): boolean {
   try {
     if ('created' in original) rmSync(original.created, { recursive: true, force: true })
