@@ -10,8 +10,8 @@ import { translate } from '../validation/violations.js'
 import { findRecord } from './find.js'
 import type { RecordWork } from './work.js'
 
-/** The number of characters of a current value that an error message shows. */
-const maxLength = 200
+/** The number of characters of a current value that an error message shows, with the … of a longer one. */
+const maxLength = 201
 
 /**
  * Creates the errors of a record that has changed since the client has read it: `stale` for the record, and `changed` for each
