@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { createClient } from 'redis'
@@ -252,6 +253,20 @@ describeOnce('rateLimit', () => {
     await limit.reset('all')
     expect((await site.get('/')).status).to.equal(200)
     await site.close()
+  })
+
+  it('takes the count of a success back before the response', async () => {
+    class SlowLimits extends MemoryLimits {
+      override async decrement(key: string): Promise<void> {
+        await setTimeout(20)
+        await super.decrement(key)
+      }
+    }
+    const site = await visit({ to: 1, failures: true, store: new SlowLimits() })
+    const statuses = []
+    for (let i = 0; i < 3; i++) statuses.push((await site.get('/')).status)
+    await site.close()
+    expect(statuses).to.deep.equal([200, 200, 200])
   })
 
   it('lets requests pass if the store fails, or rejects them with 503', async () => {

@@ -87,7 +87,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     // A request that is retried after a conflict is counted once. The value is false if the store has failed.
     if (!isCounted.has(ctx)) await countRequest(ctx, hash)
     await next()
-    if (failures && isCounted.get(ctx) && ctx.status < 400) decrement(ctx, hash)
+    if (failures && isCounted.get(ctx) && ctx.status < 400) await decrement(ctx, hash)
   }
 
   async function countRequest(ctx: Context, hash: string): Promise<void> {
@@ -106,13 +106,14 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   }
 
   /**
-   * Subtracts a request from its count after the commit. Before, a store in the database would wait for the request's own
-   * transaction. A limit before the body has no commit to wait for: it runs outside of the transaction.
+   * Subtracts a request from its count after the commit, and before the response, so that the client's next request is counted
+   * right. Before the commit, a store in the database would wait for the request's own transaction. A limit before the body
+   * has no commit to wait for: it runs outside of the transaction.
    */
-  function decrement(ctx: Context, hash: string): void {
+  async function decrement(ctx: Context, hash: string): Promise<void> {
     const work = () => callStore(ctx, () => store.decrement(hash), 'pass')
     if (!beforeBody && hasTransaction(ctx)) ctx.afterCommit(work)
-    else void work()
+    else await work()
   }
 
   /** Calls the store. If it fails, returns undefined, or throws ServiceUnavailable (503) with `reject`. */
