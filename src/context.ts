@@ -68,6 +68,7 @@ export interface JobContext extends Pick<
   | 'afterCommit'
   | 't'
   | 'locale'
+  | 'timeZone'
   | 'renderToString'
   | 'urlFor'
   | 'log'

@@ -86,6 +86,9 @@ function requestSubstitutes(): object {
     pathKeys: undefined,
     set: () => undefined,
     vary: () => undefined,
+    // A page in a job has no messages, and its forms have no token.
+    takeFlash: () => [],
+    csrfToken: undefined,
     // Policies do not apply, and nothing is bound.
     scopeFor: () => undefined,
     noteWrite: () => Promise.resolve(),

@@ -70,6 +70,9 @@ export function bind<T extends object>(
 
 function readValue(value: unknown, attribute: Attribute, submission: Submission): unknown {
   if (attribute.isList) return readList(value, attribute, submission)
+  // The hidden field of a select or of checkboxes is an empty value next to the others.
+  if (submission.isForm && attribute.kind === 'json' && Array.isArray(value))
+    return value.filter((item) => item !== '')
   return submission.isJson && attribute.kind === 'json'
     ? value
     : coerce(value, attribute, submission.timeZone)

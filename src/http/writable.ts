@@ -19,7 +19,7 @@ export function writableAttributes(
 ): readonly Attribute[] {
   const { constructor }: { constructor?: unknown } = record
   if (typeof constructor !== 'function') throw new NoAttributes('An object without a class')
-  const attributes = declaredAttributes(constructor)
+  const attributes = declaredAttributes(constructor, only)
   const { model, fields } = resource ?? {}
   const modelFields = fields && model && record instanceof model ? fields : undefined
   const listed = only ?? modelFields
@@ -48,10 +48,10 @@ export function pathKeysOf(
 }
 
 /** @throws NoAttributes, UntypedAttribute if a class that is not an entity has no properties that decorators describe */
-function declaredAttributes(model: Function): readonly Attribute[] {
+function declaredAttributes(model: Function, only: readonly string[] | undefined): readonly Attribute[] {
   const columns = attributesOf(model)
   if (columns.length > 0 || isEntity(model)) return columns
-  const properties = plainAttributesOf(model)
+  const properties = plainAttributesOf(model, only)
   if (properties.length === 0) throw new NoAttributes(model.name)
   return properties
 }

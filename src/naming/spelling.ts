@@ -23,16 +23,20 @@ function reverse(text: string): string {
   return [...text].toReversed().join('')
 }
 
-/** The number of letters to add, remove or replace that turn one word into the other (the Levenshtein distance). */
+/** The number of letters to add, remove, replace or swap that turn one word into the other (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   // Each row has the distances of a beginning of `a` to all beginnings of `b`.
+  let before: number[] = []
   let row = Array.from({ length: b.length + 1 }, (_, index) => index)
   for (const [i, letter] of [...a].entries()) {
     const next = [i + 1]
     for (const [j, other] of [...b].entries()) {
       const cost = letter === other ? 0 : 1
-      next.push(Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + cost))
+      const isSwapped = letter === b[j - 1] && other === a[i - 1]
+      const swapped = isSwapped ? (before[j - 1] ?? 0) + 1 : Infinity
+      next.push(Math.min((next[j] ?? 0) + 1, (row[j + 1] ?? 0) + 1, (row[j] ?? 0) + cost, swapped))
     }
+    before = row
     row = next
   }
   return row.at(-1) ?? 0

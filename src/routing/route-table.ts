@@ -158,8 +158,8 @@ function createNameError(name: string, owner: DeclaredRoute, route: DeclaredRout
 /** Whether a route is the first page of its resource: the list, or the page of a singular resource that has one. */
 function isFirstPage({ resource, declared }: DeclaredRoute): boolean {
   if (!resource?.hasPages) return false
-  if (!resource.isSingular) return resource.action === 'list'
-  return resource.action === 'show' && declared !== BaseResource.prototype.show
+  const action = resource.isSingular ? 'show' : 'list'
+  return resource.action === action && declared !== BaseResource.prototype[action]
 }
 
 /** Whether two routes have a `@Route` method of the same name. This is usually one method, mounted twice or inherited. */

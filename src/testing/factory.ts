@@ -53,8 +53,10 @@ export class Factory {
    */
   async make<T extends Model>(model: ModelClass<T>, values: Partial<T> = {}): Promise<T> {
     const record = this.build(model, values)
-    for (const { referencedColumn, propertyName } of this.columnsOf(model)) {
+    for (const { referencedColumn, propertyName, relationMetadata } of this.columnsOf(model)) {
       if (!referencedColumn || Reflect.get(record, propertyName) !== undefined) continue
+      // The key of a record that is given is assigned when this one is saved.
+      if (relationMetadata && Reflect.get(record, relationMetadata.propertyName) !== undefined) continue
       const referred = await this.make(classOf(referencedColumn.entityMetadata))
       Reflect.set(record, propertyName, referencedColumn.getEntityValue(referred))
     }

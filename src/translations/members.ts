@@ -76,6 +76,8 @@ export function translationMembers(
     get timeZone() {
       const cached = timeZones.get(this)
       if (cached !== undefined) return cached
+      // A job has no visitor.
+      if (!('req' in this)) return fallback
       this.vary('Cookie')
       const timeZone = knownTimeZone(decodeSlash(cookiesOf(this).get('time_zone'))) ?? fallback
       timeZones.set(this, timeZone)

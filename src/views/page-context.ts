@@ -72,7 +72,7 @@ export class PageContext implements ViewContext {
 
   collections(record?: object): CollectionLink[] {
     // The pages below '' are not nested. A route without a resource has no item.
-    const item = record ? this.ctx.route.resource?.itemPath : ''
+    const item = record ? this.ctx.route?.resource?.itemPath : ''
     if (item === undefined) return []
     return this.table.firstPagesOf(item).map((route) => ({
       name: route.resource?.plural ?? '',

@@ -88,7 +88,11 @@ export class Renderer implements CompileOptions {
     if (!isWithin(name)) throw new TemplateNotFound(name, [])
     const files = this.folders.map((folder) => join(folder, name))
     const existing = files.find((file) => existsSync(file))
-    if (!existing) throw new TemplateNotFound(name, files)
+    if (!existing)
+      throw new TemplateNotFound(
+        name.replace(/\.pug$/, ''),
+        files.map((file) => relative(process.cwd(), file)),
+      )
     return existing
   }
 }

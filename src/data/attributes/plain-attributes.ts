@@ -28,14 +28,19 @@ const KINDS_BY_RULE = new Map<string | undefined, AttributeKind>([
  * The attributes of a class that is not an entity, for example of a search: its properties with decorators of class-validator,
  * in the order of their declaration. A property with `@IsOptional()` is nullable.
  *
- * @throws UntypedAttribute if neither the type of a property nor its rules tell the kind of its values
+ * @param only the names of the properties that are needed (all)
+ * @throws UntypedAttribute if neither the type of such a property nor its rules tell the kind of its values
  */
-export const plainAttributesOf = memoizeByObject((model: Function): Attribute[] =>
-  validatedProperties(model).map((name) => {
-    const attribute = plainAttributeOf(model, name)
-    if (!attribute) throw new UntypedAttribute(model.name, name)
-    return attribute
-  }),
+export function plainAttributesOf(model: Function, only?: readonly string[]): Attribute[] {
+  return [...attributesByName(model)].flatMap(([name, attribute]) => {
+    if (!attribute && (!only || only.includes(name))) throw new UntypedAttribute(model.name, name)
+    return attribute ?? []
+  })
+}
+
+const attributesByName = memoizeByObject(
+  (model: Function) =>
+    new Map(validatedProperties(model).map((name) => [name, plainAttributeOf(model, name)])),
 )
 
 /** The rules of class-validator that a property has. */

@@ -34,6 +34,9 @@ export async function saveRecord(
 ): Promise<ValidationErrors | undefined> {
   const { tx, translate: t } = work
   const isNew = !isSaved(record)
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  // The rules and the hook read the keys of relations that were assigned.
+  assignKeys(metadata, record)
   const errors = await validate(record, t, unread)
   if (errors) return errors
 
@@ -43,7 +46,6 @@ export async function saveRecord(
     return hookErrors
   }
 
-  const metadata = tx.dataSource.getMetadata(record.constructor)
   const links = assignmentsOf(metadata, record)
   const linkErrors = await checkIds(tx, links)
   if (linkErrors) return translate(linkErrors, record, t)

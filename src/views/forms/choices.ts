@@ -5,8 +5,8 @@ import { linkTo } from '../links.js'
 import type { ViewContext } from '../view-context.js'
 import { textValue } from './input-values.js'
 
-/** A choice of a select: a word, a value with a label, or a record, which is shown by its title, name or id. */
-export type Choice = string | { value: string; label: string } | LabeledRecord
+/** A choice of a select: a word, a number, a value with a label, or a record, which is shown by its title, name or id. */
+export type Choice = string | number | { value: string | number; label: string } | LabeledRecord
 
 /** The empty option of a select. */
 export function blankOption(text: string): Html {
@@ -25,12 +25,13 @@ export function option(choice: Choice, selected: readonly string[], labelOf: (wo
 
 /** The value that a choice submits. */
 export function choiceValue(choice: Choice): string {
-  if (typeof choice === 'string') return choice
-  return 'id' in choice ? choice.id : choice.value
+  if (typeof choice !== 'object') return String(choice)
+  return 'id' in choice ? choice.id : String(choice.value)
 }
 
 /** The text that a choice shows. */
 export function choiceLabel(choice: Choice, labelOf: (word: string) => string): string {
+  if (typeof choice === 'number') return String(choice)
   if (typeof choice === 'string') return labelOf(choice)
   return 'id' in choice ? recordLabel(choice) : choice.label
 }
