@@ -126,6 +126,16 @@ describe('bind(record, attributes, submission)', () => {
     expect(unreadableOf(bound(new Post(), { data: '{' }, false))).to.have.length(1)
   })
 
+  it('keeps the values of a list of checkboxes for a JSON column, without the empty one', () => {
+    expect(bound(new Post(), { data: ['', 'mon', 'tue'] }, false).data).to.deep.equal(['mon', 'tue'])
+  })
+
+  it('cannot read JSON with a key that prevents later updates of the row', () => {
+    const data = [{ hasOwnProperty: 1 }]
+    expect(unreadableOf(bound(new Post(), { data }))).to.have.length(1)
+    expect(unreadableOf(bound(new Post(), { data: JSON.stringify(data) }, false))).to.have.length(1)
+  })
+
   describe('with rules of class-transformer', () => {
     class Account {
       @Expose({ name: 'headline' })
@@ -185,6 +195,22 @@ describe('bind(record, attributes, submission)', () => {
       const account = bound(new Account(), body)
       expect({ ...account }).to.deep.equal({ title: 'A' })
       expect(account.constructor).to.equal(Account)
+    })
+
+    it('keeps all names of a JSON value, with such rules', () => {
+      class Ruled {
+        @Exclude()
+        title?: string
+
+        data?: unknown
+      }
+      const data = {
+        constructor: 'Ferrari',
+        list: [{ constructor: null, valueOf: 1 }],
+        '\0toString': { toString: 2 },
+      }
+      const record = bound(new Ruled(), { data, title: { constructor: 'x' }, other: { constructor: {} } })
+      expect(JSON.stringify(record)).to.equal(JSON.stringify({ data }))
     })
   })
 })

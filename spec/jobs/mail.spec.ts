@@ -80,6 +80,26 @@ describe('Mails of mailer({ jobs })', () => {
     expect(subjects()).to.deep.equal(['eve@example.com: Hello Eve'])
   })
 
+  it('are sent by jobs with dates, and pages that jobs render have their layout', async () => {
+    writeFileSync(join(folder, 'mails/when.pug'), 'p #{display(at)}\n')
+    writeFileSync(
+      join(folder, 'page.pug'),
+      'extends /layout\nblock content\n  each message in flashMessages()\n    p= message.text\n  p= display(at)\n',
+    )
+    await open()
+    const at = new Date('2026-02-28T23:30:00Z')
+    let page = ''
+    behavior.perform = (_args, job) => {
+      job.timeZone = 'Europe/Berlin'
+      page = job.renderToString('page', { at })
+      sendMail(job, { to: 'eve@example.com', name: 'when', locals: { at } })
+    }
+    await jobs.enqueue(database.manager, Anything, { text: '' })
+    expect(await jobs.drain()).to.deep.equal({ finished: 2, failed: [] })
+    expect(page).to.contain('<!DOCTYPE html>').and.to.contain('Mar 1, 2026')
+    expect(mails.last?.text).to.contain('Mar 1, 2026')
+  })
+
   it('are dead when the mail server rejects them, and sent again later when it does not respond', async () => {
     const server = new SMTPServer({
       disabledCommands: ['AUTH', 'STARTTLS'],

@@ -17,6 +17,7 @@ describe('isOneLetterOff(word, other)', () => {
 describe('nearest(word, known)', () => {
   it('returns the most similar word, if one is similar enough', () => {
     expect(nearest('postPaht', ['postPath', 'commentsPath'])).to.equal('postPath')
+    expect(nearest('psotPath', ['rootPath', 'postsPath', 'postPath'])).to.equal('postPath')
     expect(nearest('xyz', ['postPath', 'commentsPath'])).to.equal(undefined)
   })
 })

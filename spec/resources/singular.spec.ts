@@ -51,9 +51,19 @@ class SessionResource extends BaseResource {
   }
 }
 
+@Resource('/ghosts')
+class GhostsResource extends BaseResource {
+  override create(ctx: Context) {
+    reply(ctx)
+  }
+}
+
 @Resource('/devices')
 @Parent(SessionResource)
 class DevicesResource extends BaseResource {
+  override list(ctx: Context) {
+    reply(ctx)
+  }
   override create(ctx: Context) {
     ctx.body = ctx.bind(new Device())
   }
@@ -145,6 +155,8 @@ describe('@Resource(path, { singular: true })', () => {
       app.resource(SessionResource)
       app.resource(DevicesResource)
       app.resource(TokensResource)
+      // It has no list, so nothing links to it.
+      app.resource(GhostsResource)
       site = await Site.open(app)
     })
     after(async () => {

@@ -80,6 +80,8 @@ describe('Factory', () => {
     expect(await database.manager.existsBy(Post, { id: comment.post_id })).to.equal(true)
     const again = await factory.make(Comment, { post_id: comment.post_id })
     expect(again.post_id).to.equal(comment.post_id)
+    const post = await database.manager.findOneByOrFail(Post, { id: comment.post_id })
+    expect((await factory.make(Comment, { post })).post_id).to.equal(post.id)
     expect(await database.manager.count(Post)).to.equal(1)
   })
 

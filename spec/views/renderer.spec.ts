@@ -1,5 +1,5 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { dirname, join, relative } from 'node:path'
 import { expect } from 'chai'
 import pug from 'pug'
 import { TemplateNotFound } from '../../src/errors.js'
@@ -59,9 +59,9 @@ describe('new Renderer({ folders, cache })', () => {
     expect(() => renderer().render('posts/shwo'))
       .to.throw(TemplateNotFound)
       .that.deep.includes({
-        view: 'posts/shwo.pug',
+        view: 'posts/shwo',
         tried: [folder, join(root, 'shared'), frameworkTemplates].map((place) =>
-          join(place, 'posts/shwo.pug'),
+          relative(process.cwd(), join(place, 'posts/shwo.pug')),
         ),
       })
   })

@@ -2,7 +2,8 @@ import type { ClassConstructor } from 'class-transformer'
 import type { Attribute } from '../data/attributes/attributes.js'
 import { BadRequest } from '../errors.js'
 import { coerce, unreadable } from '../data/attributes/coerce.js'
-import { classTransformer, hasTransformMetadata } from '../data/attributes/transform-metadata.js'
+import { isUnstorable } from '../data/attributes/json-limits.js'
+import { applyFields, hasTransformMetadata } from '../data/attributes/transform-metadata.js'
 
 /** The submitted data of a request. */
 export interface Submission {
@@ -73,9 +74,8 @@ function readValue(value: unknown, attribute: Attribute, submission: Submission)
   // The hidden field of a select or of checkboxes is an empty value next to the others.
   if (submission.isForm && attribute.kind === 'json' && Array.isArray(value))
     return value.filter((item) => item !== '')
-  return submission.isJson && attribute.kind === 'json'
-    ? value
-    : coerce(value, attribute, submission.timeZone)
+  if (submission.isJson && attribute.kind === 'json') return isUnstorable(value) ? unreadable : value
+  return coerce(value, attribute, submission.timeZone)
 }
 
 /** Reads a list. Empty strings are ignored, so that a form can send the empty list as one empty value. Repeated ids count once. */
@@ -150,7 +150,5 @@ function transform(
   const instance: object = new (record.constructor as ClassConstructor<object>)()
   // Defaults of the class (`done = false`) do not come from the request, so they are removed.
   for (const { name } of attributes) if (Object.hasOwn(instance, name)) Reflect.set(instance, name, undefined)
-  // class-transformer would use a `constructor` field of the request as the class with the rules.
-  const { constructor: _, ...own } = fields
-  return { ...classTransformer().plainToClassFromExist(instance, own, { exposeUnsetFields: false }) }
+  return { ...applyFields(instance, fields) }
 }

@@ -191,5 +191,7 @@ describe('plainAttributesOf(class)', () => {
     )
     expect(message(List)).to.contain('List.tags')
     expect(message(Nested)).to.contain('Nested.address')
+    expect(plainAttributesOf(Nested, [])).to.deep.equal([])
+    expect(() => plainAttributesOf(Nested, ['address'])).to.throw(UntypedAttribute)
   })
 })

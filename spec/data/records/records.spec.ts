@@ -137,6 +137,16 @@ describe('Records', () => {
       expect(errors?.messages).to.deep.equal({ post_id: ['Post does not exist.'] })
     })
 
+    it('sets the foreign key of an assigned record before the hook, which follows the rules', async () => {
+      const post = newPost('one')
+      await saveRecord(tx, post)
+      const seen: string[] = []
+      const validateCreate = (): void => void seen.push(comment.post_id)
+      const comment = Object.assign(new Comment(), { body: 'x', post, validateCreate })
+      expect(await saveRecord(tx, comment)).to.equal(undefined)
+      expect(seen).to.deep.equal([post.id])
+    })
+
     it('names a column that must not be null', async () => {
       const errors = await saveRecord(tx, new Comment())
       expect(errors?.status).to.equal(422)

@@ -46,6 +46,14 @@ describe('toPlain(value)', () => {
     })
   })
 
+  it('keeps all names of data that a record with such rules contains', () => {
+    const data = { a: 1, constructor: 'x', list: [{ valueOf: null, hasOwnProperty: 1 }] }
+    const account = Object.assign(new Account(), { data })
+    const shown = { name: 'Ann', mail: 'ann@example.com', data }
+    expect(JSON.stringify(toPlain([account]))).to.equal(JSON.stringify([shown]))
+    expect(account.data).to.equal(data)
+  })
+
   it('applies @Transform', () => {
     class Loud {
       @Transform(({ value }) => String(value).toUpperCase(), { toPlainOnly: true })

@@ -262,6 +262,16 @@ describe('form.select(attribute, choices)', () => {
     )
   })
 
+  it('lists numbers, and values that are numbers', () => {
+    const labeled = [1, 3].map((value) => ({ value, label: `Level ${value}` }))
+    expect(tight(formOf({ level: 3 }).select('level', [1, 3], { required: true }))).to.contain(
+      '<option value="1">1</option><option value="3" selected>3</option>',
+    )
+    expect(tight(formOf({ level: 3 }).select('level', labeled, { required: true }))).to.contain(
+      '<option value="1">Level 1</option><option value="3" selected>Level 3</option>',
+    )
+  })
+
   it('lists records that have a column value', () => {
     const colors = [{ id: '1', name: 'Red', value: '#f00' }]
     expect(tight(formOf({ color_id: '1' }).select('color_id', colors, { required: true }))).to.contain(

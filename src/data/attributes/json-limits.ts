@@ -4,10 +4,15 @@ export function isTooDeep(value: unknown, levels = 100): boolean {
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1))
 }
 
-/** Whether a value, or an object inside of it, has a `__proto__` key, which TypeORM would lose. Check `isTooDeep` first. */
-export function hasPrototypeKey(value: unknown): boolean {
+/** Whether a value, or an object inside of it, has a key. Check `isTooDeep` first. */
+export function hasKey(value: unknown, key: string): boolean {
   if (typeof value !== 'object' || value === null) return false
-  return Object.hasOwn(value, '__proto__') || Object.values(value).some(hasPrototypeKey)
+  return Object.hasOwn(value, key) || Object.values(value).some((inner) => hasKey(inner, key))
+}
+
+/** Whether JSON has a key that TypeORM would lose (`__proto__`), or with which it could not update the row again. */
+export function isUnstorable(json: unknown): boolean {
+  return hasKey(json, '__proto__') || hasKey(json, 'hasOwnProperty')
 }
 
 /** The maximum number of values in a JSON or XML body, unless the application sets `membersLimit`. */

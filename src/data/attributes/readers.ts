@@ -1,5 +1,5 @@
 import { fromLocalTime } from '../../common/time-zones.js'
-import { hasTooManyMembers, isTooDeep, hasPrototypeKey, defaultMembersLimit } from './json-limits.js'
+import { hasTooManyMembers, isTooDeep, isUnstorable, defaultMembersLimit } from './json-limits.js'
 
 /** The result for a value that cannot be read as its column's type. The error of the field has the rule `type.<kind>`. */
 export const unreadable = Symbol('unreadable')
@@ -117,7 +117,7 @@ export function readJson(value: unknown): unknown {
   if (hasTooManyMembers(value, defaultMembersLimit)) return unreadable
   try {
     const json: unknown = JSON.parse(value)
-    return isTooDeep(json) || hasPrototypeKey(json) ? unreadable : json
+    return isTooDeep(json) || isUnstorable(json) ? unreadable : json
   } catch {
     return unreadable
   }

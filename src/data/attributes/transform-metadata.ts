@@ -30,8 +30,20 @@ const require = createRequire(import.meta.url)
 const storageModule: { defaultMetadataStorage: Storage } = require('class-transformer/cjs/storage.js')
 
 /** Loads class-transformer, which only applications with its rules need. */
-export function classTransformer(): typeof ClassTransformer {
+function classTransformer(): typeof ClassTransformer {
   return require('class-transformer')
+}
+
+/** Applies the rules of the class of an instance to the fields of a request, and copies the result to the instance. */
+export function applyFields(instance: object, fields: Record<string, unknown>): object {
+  return withSafeNames(fields, (safe) =>
+    classTransformer().plainToClassFromExist(instance, safe, { exposeUnsetFields: false }),
+  )
+}
+
+/** Applies the rules of the classes of a value, and of the values within it, for JSON and XML. */
+export function toPlainObject(value: object): object {
+  return withSafeNames(value, (safe) => classTransformer().instanceToPlain(safe))
 }
 
 /** Rules apply to fields of a request that become attributes (`toClass`), or to records in responses (`toPlain`). */
@@ -70,9 +82,7 @@ export function isHiddenProperty(target: unknown, name: string): boolean {
 
 /** Applies the rules of its class to a record that JSON or XML shows. */
 export function applyTransformRules(record: object): object {
-  return hasTransformMetadata(record.constructor, 'toPlain')
-    ? classTransformer().instanceToPlain(record)
-    : record
+  return hasTransformMetadata(record.constructor, 'toPlain') ? toPlainObject(record) : record
 }
 
 /** The name of a property in JSON and XML. */
@@ -105,3 +115,37 @@ export function transformRules(target: Function, name: string, direction: Direct
 export function exposedProperties(target: Function): readonly string[] {
   return storageModule.defaultMetadataStorage.getExposedProperties(target, TYPES.toPlain)
 }
+
+/**
+ * Transforms a value whose data may contain any name, for example in a JSON column. class-transformer takes `constructor` for the
+ * class of an object, and loses names such as `valueOf`, so they have a prefix in the meantime.
+ */
+function withSafeNames<T extends object>(value: T, transform: (safe: T) => object): object {
+  const safe = rename(value, (name) =>
+    name in Object.prototype || name.startsWith(PREFIX) ? PREFIX + name : name,
+  )
+  const result = transform(safe)
+  return safe === value
+    ? result
+    : rename(result, (name) => (name.startsWith(PREFIX) ? name.slice(PREFIX.length) : name))
+}
+
+const PREFIX = '\0'
+
+/** Returns a copy of a value in which names are replaced, or the value itself if no name in it changes. */
+function rename<T>(value: T, replace: (name: string) => string, ancestors: readonly unknown[] = []): T {
+  if (typeof value !== 'object' || value === null || ancestors.includes(value)) return value
+  // Dates, buffers and the like have no names of data.
+  if (value instanceof Date || ArrayBuffer.isView(value)) return value
+  const path = [...ancestors, value]
+  const members = Object.entries(value)
+  const renamed = members.map(([name, inner]) => [replace(name), rename(inner, replace, path)] as const)
+  if (renamed.every(([name, inner], index) => name === members[index]?.[0] && inner === members[index]?.[1]))
+    return value
+  const descriptors = renamed.map(([name, inner]) => [name, { ...property, value: inner }])
+  const copy: object = Array.isArray(value) ? [] : Object.create(Object.getPrototypeOf(value))
+  return Object.defineProperties(copy, Object.fromEntries(descriptors)) as T
+}
+
+/** An ordinary property. */
+const property = { enumerable: true, configurable: true, writable: true }

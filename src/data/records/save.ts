@@ -145,7 +145,13 @@ async function writeColumns(
   else await updateLocked(tx, record)
   const reload = mustReload(metadata, record)
   const save = async (): Promise<void> => void (await tx.save(record, { reload }))
+  const unread = metadata.columns.filter(
+    (column) => !(isNew && column.isSelect) && column.getEntityValue(record) === undefined,
+  )
   await (isNew && record.id !== undefined ? insertChosenId(record, save) : save())
+  // TypeORM sets the columns that were not read to null, which the next save would write.
+  for (const column of unread)
+    if (column.getEntityValue(record) === null) column.setEntityValue(record, undefined)
 }
 
 /**

@@ -14,7 +14,7 @@ import {
   defaultMembersLimit,
   hasTooManyMembers,
   isTooDeep,
-  hasPrototypeKey,
+  hasKey,
 } from '../../data/attributes/json-limits.js'
 import { formReader } from './form-fields.js'
 import { readMultipart } from './multipart.js'
@@ -109,7 +109,7 @@ function parseJson(text: string, maxMembers: number): unknown {
   if (hasTooManyMembers(text, maxMembers)) throw new TooManyMembers(maxMembers)
   const json = parseText(text)
   if (isTooDeep(json)) throw new BadRequest('The body is nested too deeply.')
-  if (hasPrototypeKey(json)) throw new BadRequest('The JSON body has a key "__proto__".')
+  if (hasKey(json, '__proto__')) throw new BadRequest('The JSON body has a key "__proto__".')
   return json
 }
 

@@ -1,10 +1,10 @@
 import { ValidationErrors } from '../../errors.js'
-import { classTransformer, hasTransformMetadata } from '../../data/attributes/transform-metadata.js'
+import { hasTransformMetadata, toPlainObject } from '../../data/attributes/transform-metadata.js'
 
 /** Prepares a value for JSON and XML. class-transformer's `@Exclude` and `@Expose` apply, also to nested values. */
 export function toPlain(value: unknown): unknown {
   if (value instanceof ValidationErrors) return value.messages
-  return idFirst(needsTransform(value) ? classTransformer().instanceToPlain(value) : value)
+  return idFirst(needsTransform(value) ? toPlainObject(value) : value)
 }
 
 /** Moves the id and the timestamps to the front, so that a record that was just created has the same order as one that was read. */
@@ -29,7 +29,7 @@ function isOutOfOrder(value: unknown): value is object {
  *
  * @param ancestors the objects around the value, to stop at a circular reference
  */
-function needsTransform(value: unknown, ancestors: readonly object[] = []): boolean {
+function needsTransform(value: unknown, ancestors: readonly object[] = []): value is object {
   if (!isTree(value)) return false
   if (ancestors.includes(value)) return false
   if (hasTransformMetadata(value.constructor, 'toPlain')) return true

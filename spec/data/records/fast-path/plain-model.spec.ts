@@ -312,9 +312,23 @@ describe('A plain model and a model with extras', () => {
     const record = Object.assign(new Plain(), { title: 'one', renamed: 'x' })
     await saveRecord(tx, record)
     expect(record).to.include({ done: null, count: null })
-    const part = Object.assign(new Plain(), { id: record.id, created_at: record.created_at, title: 'two' })
-    await saveRecord(tx, part)
-    expect(await findRecord(tx, Plain, record.id)).to.include({ title: 'two', renamed: 'x' })
+    const part = Object.assign(new Plain(), { id: record.id, created_at: record.created_at })
+    for (const title of ['two', 'three']) await saveRecord(tx, Object.assign(part, { title }))
+    expect(await findRecord(tx, Plain, record.id)).to.include({ title: 'three', renamed: 'x' })
+  })
+
+  it('keep a column that queries do not select, also when a record is saved twice', async () => {
+    const tx = database.manager
+    const { id } = await tx.save(Object.assign(new Hidden(), { title: 'one', secret: 'hush' }))
+    const record = await findRecord(tx, Hidden, id)
+    for (const title of ['two', 'three']) await saveRecord(tx, Object.assign(record, { title }))
+    expect(record.secret).to.equal(undefined)
+    const select = { id: true, title: true, secret: true }
+    expect(await tx.findOneByOrFail(Hidden, { id })).to.include({ title: 'three' })
+    expect((await tx.findOneOrFail(Hidden, { where: { id }, select })).secret).to.equal('hush')
+    const fresh = Object.assign(new Hidden(), { title: 'new' })
+    await saveRecord(tx, fresh)
+    expect(fresh.secret).to.equal(undefined)
   })
 
   it('insert a record again that has been deleted in the meantime, as TypeORM does', async () => {

@@ -171,7 +171,6 @@ export class FastPath {
     const values = [...changes.map(([, value]) => value), record.id]
     await writeRow(tx, sql, values, version)
     this.setVersion(record, Number(version) + 1)
-    this.fillWithNull(record)
     return true
   }
 
@@ -202,7 +201,7 @@ export class FastPath {
     return changes
   }
 
-  /** Sets the missing nullable properties of a written record to null, as TypeORM does. */
+  /** Sets the missing nullable properties of a new record to null, as TypeORM does. */
   private fillWithNull(record: object): void {
     for (const column of this.columns)
       if (column.isNullable && valueOf(record, column) === undefined)
