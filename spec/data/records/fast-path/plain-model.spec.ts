@@ -317,7 +317,7 @@ describe('A plain model and a model with extras', () => {
     expect(await findRecord(tx, Plain, record.id)).to.include({ title: 'three', renamed: 'x' })
   })
 
-  it('keep a column that queries do not select, also when a record is saved twice', async () => {
+  it('keep a column that queries do not select, even if a record is saved twice', async () => {
     const tx = database.manager
     const { id } = await tx.save(Object.assign(new Hidden(), { title: 'one', secret: 'hush' }))
     const record = await findRecord(tx, Hidden, id)
