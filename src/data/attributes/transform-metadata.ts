@@ -7,6 +7,7 @@ import { ancestorsOf } from './attributes.js'
 interface RuleOptions {
   toClassOnly?: boolean
   toPlainOnly?: boolean
+  name?: string
 }
 
 /** The part of class-transformer's storage that shows which rules a class has. */
@@ -66,9 +67,21 @@ function searchRules(target: Function, otherOnly: keyof RuleOptions): boolean {
   return (
     rules.some(({ options }) => !options?.[otherOnly]) ||
     storage.getStrategy(target) !== 'none' ||
-    ancestorsOf(target).some((ancestor) => storage._transformMetadatas?.has(ancestor))
+    hasFunctions(target)
   )
 }
+
+function hasFunctions(target: Function): boolean {
+  const { _transformMetadatas: functions } = storageModule.defaultMetadataStorage
+  return ancestorsOf(target).some((ancestor) => functions?.has(ancestor))
+}
+
+/** The names of fields that `@Expose` gives to the properties of a class; undefined if functions of `@Transform` may read any field. */
+export const exposedFields = memoizeByObject((target: Function): readonly unknown[] | undefined =>
+  hasFunctions(target)
+    ? undefined
+    : storageModule.defaultMetadataStorage.getExposedMetadatas(target).map(({ options }) => options?.name),
+)
 
 /** class-transformer's numbers for the directions. */
 const TYPES: Record<Direction, number> = { toClass: 0, toPlain: 1 }
