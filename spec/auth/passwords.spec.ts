@@ -148,6 +148,19 @@ describe('normalizeEmail', () => {
     expect(normalizeEmail(greek)).to.equal(greek)
   })
 
+  it('gives all spellings of a domain one form: the mailbox that a mail to them reaches', () => {
+    for (const domain of ['ex\u00adample.org', 'ex\u00ad\u00adample.org\u00ad', 'example\u3002org'])
+      expect(normalizeEmail(`ada@${domain}`)).to.equal('ada@example.org')
+    for (const domain of ['EXÄMPLE.com', 'exa\u0308mple.com', 'XN--exmple-cua.com'])
+      expect(normalizeEmail(`ada@${domain}`)).to.equal('ada@exämple.com')
+    expect(normalizeEmail('"a@b\u00adc"@exämple.com')).to.equal('"a@b\u00adc"@exämple.com')
+  })
+
+  it('does not make a domain of a text that is none', () => {
+    const texts = ['ada@example.org/x', 'ada@example.org?x', 'ada@ex%61mple.org', 'ada@exam\tple.org']
+    for (const text of [...texts, 'ada@xn--a', 'ada@', '127.1']) expect(normalizeEmail(text)).to.equal(text)
+  })
+
   it('does not normalize a text that is too long for an address, or has what no database stores: a NUL, half a surrogate pair', () => {
     expect(normalizeEmail('x'.repeat(1000))).to.have.length(1000)
     expect(normalizeEmail('x'.repeat(1001))).to.equal('')
