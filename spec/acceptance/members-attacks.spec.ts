@@ -176,6 +176,33 @@ describe('An attacker of examples/members', () => {
     }
   })
 
+  it('sends at most three mails an hour to the address of a stranger, however it is spelled', async () => {
+    const client = visitor()
+    await enter(client)
+    for (const [domain, status] of [
+      ['example.org', 200],
+      ['EXAMPLE.org', 200],
+      ['ex\u00adample.org', 200],
+      ['example.org\u00ad', 429],
+    ] as const) {
+      const json = { email: `stranger@${domain}`, current_password: password }
+      expect((await client.put('/account/email', { json, accept: 'json' })).status).to.equal(status)
+    }
+    expect(mails.all.map(({ to }) => to)).to.deep.equal(Array(3).fill('stranger@example.org'))
+  })
+
+  it('does not use up the link to change the address with a HEAD request', async () => {
+    const client = visitor()
+    await enter(client)
+    const json = { email: 'new@example.com', current_password: password }
+    await client.put('/account/email', { json, accept: 'json' })
+    expect((await client.request('HEAD', link())).location).to.equal('/account/edit')
+    expect(await database.query('SELECT email FROM users')).to.deep.equal([{ email }])
+    expect(mails.all).to.have.length(1)
+    await client.get(link())
+    expect(await database.query('SELECT email FROM users')).to.deep.equal([{ email: 'new@example.com' }])
+  })
+
   it('cannot change the address with a link while the password is changed', async () => {
     const client = visitor()
     await enter(client)

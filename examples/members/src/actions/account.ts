@@ -25,6 +25,7 @@ import {
   field,
   limitClient,
   limitMailsOfClient,
+  limitMailsToAddress,
   limitPresentPassword,
   lockUnchanged,
   userOf,
@@ -94,7 +95,7 @@ export class AccountResource extends BaseResource {
     body: EmailChange,
     responses: { 200: User, 422: 'problem' },
   })
-  @Use(limitClient, limitPresentPassword, limitMailsOfClient)
+  @Use(limitClient, limitPresentPassword, limitMailsOfClient, limitMailsToAddress)
   async changeEmail(ctx: Context) {
     const changed = Object.assign(new User(), userOf(ctx), { email: normalizeEmail(field(ctx, 'email')) })
     const errors = (await ctx.validate(changed)) ?? (await this.checkCurrentPassword(ctx))
@@ -112,6 +113,8 @@ export class AccountResource extends BaseResource {
     const known = userOf(ctx)
     const email = await readToken('email change', ctx.params.token, { stamp: passwordStamp(known) })
     if (email === undefined) throw new HttpError(400, ctx.t('account.email.expired'))
+    // A HEAD request, by which programs check links, changes nothing.
+    if (ctx.method === 'HEAD') return this.show(ctx)
 
     // A change of the password at the same time ends the link. GET cannot lock, so a conflict repeats the request.
     const user = await ctx.find(User, known.id)
