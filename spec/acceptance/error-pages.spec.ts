@@ -34,6 +34,9 @@ function application(options: AppOptions = {}): App {
   app.get('/503', () => {
     throw new ServiceUnavailable('The database does not respond.', 7)
   })
+  app.get('/url', () => {
+    throw new Error(`cannot connect to postgres://shop:${['hunter', 2].join('')}@db.example/shop`)
+  })
   app.post('/500', (ctx) => {
     Object.assign(ctx.session, { user_id: 'value-of-user', basket: ['value', 'basket'].join('-of-') })
     throw new Error('failed')
@@ -207,6 +210,13 @@ describe('Error pages', () => {
         .and.to.contain('&quot;page&quot;: &quot;2&quot;')
         .and.not.to.contain('value-of-user')
         .and.not.to.contain(attack)
+    })
+
+    it('filter the name and the password in a URL, also in JSON', async () => {
+      for (const accept of ['html', 'json'])
+        expect((await site.get('/url', { accept })).text)
+          .to.contain('postgres://[FILTERED]@db.example/shop')
+          .and.not.to.contain('hunter2')
     })
 
     it('show the errors of a record', async () => {

@@ -1,6 +1,7 @@
 import type { Context } from '../../context.js'
 import * as errors from '../../errors.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
+import { withoutCredentials } from '../../logging/error-fields.js'
 import { redactedPath } from '../../logging/redacted-path.js'
 import { formatOfData } from '../expected-html.js'
 import type { ProblemDetails } from '../formats/format.js'
@@ -37,7 +38,7 @@ export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages
   if (error instanceof errors.ValidationErrors) ctx.translateErrors(error)
   const problem = problemOf(error, ctx)
   if (pages.showsInternals && problem.detail === undefined && error instanceof Error)
-    problem.detail = error.message
+    problem.detail = withoutCredentials(error.message)
   ctx.set(headersOf(error))
   ctx.set('Cache-Control', 'no-store')
   const chosen = formatOfData(ctx) ?? chooseFormat(ctx)
@@ -101,7 +102,11 @@ function internals(ctx: Context, error: unknown, { routes }: ErrorPages): Record
   const { method } = ctx
   const [params, query, body] = [ctx.params, ctx.query, ctx.request.body].map(ctx.filterParameters)
   return {
-    error: { name, message: [message, ...violations(error)].join('\n'), stack },
+    error: {
+      name,
+      message: withoutCredentials([message, ...violations(error)].join('\n')),
+      stack: withoutCredentials(stack),
+    },
     request: { method, path: redactedPath(ctx), params, query, body },
     routes: routes.map((route) => ({
       method: route.method,
