@@ -33,7 +33,10 @@ const KINDS: Record<Attribute['kind'], (attribute: Partial<Attribute>, isBody: b
   datetime: () => ({ type: 'string', format: 'date-time' }),
   uuid: () => ({ type: 'string', format: 'uuid' }),
   json: () => ({}),
-  enum: ({ values = [] }) => ({ type: 'string', enum: values }),
+  enum: ({ values = [] }) => {
+    const types = [...new Set(values.map((value) => typeof value))]
+    return { type: types.length > 1 ? types : (types[0] ?? 'string'), enum: values }
+  },
 }
 
 /** The kind of values, and what else limits them. */
@@ -86,7 +89,7 @@ export function nullable(schema: Schema): Schema {
   if ('$ref' in schema) return { anyOf: [schema, { type: 'null' }] }
   const { type, enum: values } = schema
   if (type === undefined) return schema
-  return { ...schema, type: [type, 'null'], ...(Array.isArray(values) && { enum: [...values, null] }) }
+  return { ...schema, type: [type, 'null'].flat(), ...(Array.isArray(values) && { enum: [...values, null] }) }
 }
 
 /** Digits before the point are limited in bodies only, because MariaDB and PostgreSQL reject a number with more. */

@@ -83,7 +83,7 @@ describe('attributesOf(model)', () => {
       { name: 'is_public', kind: 'bool', nullable: false },
       { name: 'published_at', kind: 'datetime', nullable: false },
       { name: 'state', kind: 'enum', nullable: false, values: ['draft', 'public'] },
-      { name: 'level', kind: 'enum', nullable: false, values: ['0', '5'] },
+      { name: 'level', kind: 'enum', nullable: false, values: [0, 5] },
       { name: 'author_id', kind: 'uuid', nullable: true },
     ])
   })

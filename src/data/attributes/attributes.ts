@@ -91,9 +91,9 @@ export function toAttribute({ propertyName, options }: ColumnMetadataArgs): Attr
 }
 
 /** The values of an enum. A numeric TypeScript enum also maps its numbers to names: those keys are left out. */
-function valuesOf(enumeration: object): string[] {
-  if (Array.isArray(enumeration)) return enumeration.map(String)
+function valuesOf(enumeration: object): Array<string | number> {
+  if (Array.isArray(enumeration)) return enumeration
   return Object.entries(enumeration)
     .filter(([key]) => Number.isNaN(Number(key)))
-    .map(([, value]) => String(value))
+    .map(([, value]) => value)
 }

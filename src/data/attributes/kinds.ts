@@ -26,8 +26,8 @@ export interface Attribute {
   nullable: boolean
   /** Whether it is a list of such values: the ids of a to-many relation. */
   isList?: true
-  /** The values of an enum, as text. */
-  values?: string[]
+  /** The values of an enum. */
+  values?: Array<string | number>
   /** The maximum number of characters of a string. */
   length?: number
   /** The number of digits of a decimal. */

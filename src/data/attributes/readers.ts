@@ -6,7 +6,7 @@ export const unreadable = Symbol('unreadable')
 
 /** The parts of an attribute that a reader needs. */
 interface Details {
-  values?: string[]
+  values?: Array<string | number>
   precision?: number
   scale?: number
 }
@@ -139,8 +139,9 @@ export function readUuid(value: unknown): unknown {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(input) ? input.toLowerCase() : unreadable
 }
 
+/** Reads a value of an enum. A number may be sent as text, and is read as a number, as TypeORM returns it on all engines. */
 export function readEnum(value: unknown, { values }: Details): unknown {
-  return typeof value === 'string' && values?.includes(value) ? value : unreadable
+  return values?.find((known) => known === value || String(known) === value) ?? unreadable
 }
 
 /** Trims text. Returns empty text for long text and for other types, so that it is rejected quickly. */
