@@ -2,7 +2,7 @@ import { Validator } from '@seriousme/openapi-schema-validator'
 import { expect } from 'chai'
 import { Type } from 'class-transformer'
 import { IsOptional } from 'class-validator'
-import { App, BaseResource, Describe, Resource, Route, type Context } from '../../src/index.js'
+import { App, BaseResource, Describe, Queryable, Resource, Route, type Context } from '../../src/index.js'
 import { buildDocument, documentsOf, type OpenApiDocument } from '../../src/openapi/index.js'
 import { documentedApplication, Message, TagsResource } from '../support/applications/documented.js'
 import { Letter } from '../support/applications/letters.js'
@@ -85,6 +85,27 @@ describe('The OpenAPI document', () => {
     expect(changes.properties.lock_version.type).to.deep.equal(['integer', 'null'])
     expect(input.properties).to.have.keys('title')
     expect(problem.properties.type.type).to.equal('string')
+  })
+
+  it('has the page parameters and headers of every handler with @Queryable that returns a list', () => {
+    @Resource('/letters', { model: Letter })
+    class LettersResource extends BaseResource {
+      @Route('GET', '/drafts', { responses: { 200: [Letter] } })
+      @Queryable({})
+      drafts() {}
+
+      @Route('GET', '/recent', { responses: { 200: [Letter] } })
+      recent() {}
+    }
+    const app = new App({ api: true })
+    app.resource(LettersResource)
+    const { paths } = documentOf(app) as Any
+    const drafts = paths['/letters/drafts'].get
+    expect(drafts.parameters.map(({ name }: Any) => name)).to.deep.equal(['page', 'per_page'])
+    expect(drafts.responses[200].headers).to.have.keys('Link', 'X-Total-Count')
+    const recent = paths['/letters/recent'].get
+    expect(recent).to.not.have.property('parameters')
+    expect(recent.responses[200]).to.not.have.property('headers')
   })
 
   it('has the security and the limits of accounts', async () => {

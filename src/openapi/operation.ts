@@ -57,10 +57,15 @@ export class Operation {
     return isVersioned(resource?.model) && path.startsWith(resource?.itemPath ?? '')
   }
 
+  /** Whether it returns a page of a list. */
+  private get isPaginated(): boolean {
+    const { action, queryable } = this.route.resource ?? {}
+    return this.method === 'GET' && (queryable !== undefined || action === 'list')
+  }
+
   private queryParameters(): Schema[] {
-    const { action, model = Object, queryable } = this.route.resource ?? {}
-    const isList = this.method === 'GET' && (queryable !== undefined || action === 'list')
-    return isList ? listParameters(model, queryable) : []
+    const { model = Object, queryable } = this.route.resource ?? {}
+    return this.isPaginated ? listParameters(model, queryable) : []
   }
 
   private headerParameters(): Schema[] {
@@ -95,7 +100,10 @@ export class Operation {
     const all: Record<string, Described> = hasSuccess ? {} : successOf(resource)
     for (const status of this.problems()) all[status] = {}
     Object.assign(all, ...this.middleware.map(({ responses }) => responses))
-    for (const [status, body] of given) all[status] = { body }
+    for (const [status, body] of given) {
+      const isPage = this.isPaginated && Array.isArray(body)
+      all[status] = { body, ...(isPage && { headers: pageHeaders(resource) }) }
+    }
     const written = Object.entries(all).map(([status, one]) => [status, this.response(status, one)])
     return { ...Object.fromEntries(written), default: { description: 'Another problem', content: PROBLEM } }
   }
@@ -184,14 +192,19 @@ const PROBLEMS: Record<string, readonly number[]> = { create: [409, 422], update
 
 /** The successful response of a handler that serves records of a model; empty for other handlers. */
 function successOf(resource: DeclaredRoute['resource']): Record<string, Described> {
-  const { action = '', model, queryable } = resource ?? {}
+  const { action = '', model } = resource ?? {}
   if (!model || !ACTIONS.includes(action)) return {}
   const Location = { description: 'The path of the record', required: true }
   if (action === 'create') return { 201: { body: model, headers: { Location } } }
   if (action !== 'list') return { 200: { body: model } }
+  return { 200: { body: [model], headers: pageHeaders(resource) } }
+}
+
+/** The headers of a response with a page of a list. */
+function pageHeaders(resource: DeclaredRoute['resource']): Record<string, HeaderDescription> {
   const Link = { description: 'The first, previous, next and last page (RFC 8288)' }
   const total = { 'X-Total-Count': { description: 'The number of records on all pages' } }
-  return { 200: { body: [model], headers: { Link, ...(queryable?.pages !== 'cursor' && total) } } }
+  return { Link, ...(resource?.queryable?.pages !== 'cursor' && total) }
 }
 
 function headerObject({ description, required }: HeaderDescription): Schema {
