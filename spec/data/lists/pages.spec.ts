@@ -206,7 +206,11 @@ describeOnce('The page of a list with @Queryable', () => {
       'filter_published_at_gte',
     ],
     ['title.lt=a', 'Title cannot be filtered by &quot;lt&quot;. Use prefix, contains.', undefined],
-    ['title=a', 'Title cannot be filtered by &quot;&quot;. Use prefix, contains.', undefined],
+    [
+      'title=a',
+      'Title cannot be filtered by &quot;title&quot;. Use title.prefix, title.contains.',
+      undefined,
+    ],
     ['include=reviewer', '&quot;reviewer&quot; cannot be included.', undefined],
     ['sort=body', 'The list cannot be sorted by &quot;body&quot;.', undefined],
   ]

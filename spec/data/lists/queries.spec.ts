@@ -337,7 +337,7 @@ describe('A list with @Queryable', () => {
       'published_at=2026-99-01',
       { published_at: ['Published at must be a date and time, for example 2026-05-31T14:30.'] },
     ],
-    ['score=1', { score: ['Score cannot be filtered by "". Use gt.'] }],
+    ['score=1', { score: ['Score cannot be filtered by "score". Use score.gt.'] }],
     ['popular.eq=1', { 'popular.eq': ['Popular cannot be filtered by "eq".'] }],
     ['votes=five', { votes: ['Votes must be a whole number that is not too large.'] }],
     ['votes=99999999999', { votes: ['Votes must be a whole number that is not too large.'] }],

@@ -113,8 +113,8 @@ export class QueryParser {
     const rule = operators.length > 0 ? 'query.operator' : 'query.no_operator'
     errors.add(name, filter.name, rule, `${filter.name} cannot be filtered in this way.`, {
       // The client can send any text, so its length is limited.
-      operator: dot < 0 ? '' : name.slice(dot + 1, dot + 101),
-      operators: operators.join(', '),
+      operator: dot < 0 ? name : name.slice(dot + 1, dot + 101),
+      operators: operators.map((one) => (dot < 0 ? parameterOf(filter, one) : one)).join(', '),
     })
   }
 
