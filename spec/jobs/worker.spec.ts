@@ -79,6 +79,21 @@ describe('A worker', () => {
     expect(await database.manager.count(Effect)).to.equal(2)
   })
 
+  it('lets the process handle other events between the jobs of a long queue', async () => {
+    const { jobs } = await open()
+    let performed = 0
+    let performedBefore: number | undefined
+    behavior.perform = () => {
+      performed += 1
+      if (performed === 1) setImmediate(() => (performedBefore = performed))
+    }
+    await database.transaction(async (tx) => {
+      for (let job = 0; job < 100; job++) await jobs.enqueue(tx, Anything, { text: 'a' })
+    })
+    await until(() => performed === 100)
+    expect(performedBefore).to.be.lessThan(100)
+  })
+
   it('hands a job back that outlasts the shutdown, without counting the attempt', async () => {
     const { site, jobs } = await open({}, 400)
     let reason: unknown

@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
 import type { Logger } from 'pino'
 import { QueryFailedError } from 'typeorm'
 import { backoffDelay, longestDelay, wordOf } from '../extension.js'
@@ -99,6 +99,8 @@ export class Worker {
       const pause = await this.look()
       if (this.options.untilEmpty && pause > 0 && this.running.size === 0 && this.failures === 0) return
       await delay(Math.min(pause, longestDelay), undefined, { signal }).catch(() => undefined)
+      // On SQLite, jobs end within microtasks, and each wakes the worker. Requests, timers and signals need a turn between them.
+      await nextTurn()
     }
   }
 
