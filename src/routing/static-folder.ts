@@ -1,9 +1,12 @@
 import type { Middleware } from '../context.js'
 import { HostPattern } from './host.js'
+import { canonicalPath } from './path.js'
 
 /** A folder of static files, mounted at a path. */
 export class StaticFolder {
   readonly host: HostPattern | undefined
+  /** The path at which the folder is mounted, in canonical form. */
+  readonly prefix: string
 
   /**
    * @param prefix the path at which the folder is mounted: `/` or `/assets`
@@ -13,21 +16,22 @@ export class StaticFolder {
    * @throws DeclarationError when `host` is malformed
    */
   constructor(
-    readonly prefix: string,
+    prefix: string,
     readonly folder: string,
     host?: string,
     readonly middleware: readonly Middleware[] = [],
   ) {
+    this.prefix = canonicalPath(prefix)
     this.host = host === undefined ? undefined : new HostPattern(host)
   }
 
-  /** Whether a request's path is below the prefix, and its host is that of the folder. */
+  /** Whether a request's canonical path is below the prefix, and its host is that of the folder. */
   contains(path: string, request: { readonly hostname: string }): boolean {
     const isBelow = this.prefix === '/' || path === this.prefix || path.startsWith(`${this.prefix}/`)
     return isBelow && (!this.host || this.host.match(request.hostname) !== undefined)
   }
 
-  /** Returns the part of a request's path after the prefix, which is the path of a file in the folder. */
+  /** Returns the part of a request's canonical path after the prefix, which is the path of a file in the folder. */
   fileOf(path: string): string {
     return (this.prefix === '/' ? path : path.slice(this.prefix.length)) || '/'
   }

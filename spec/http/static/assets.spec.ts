@@ -22,6 +22,7 @@ describe("asset('application.css')", () => {
     })
     app.get('/page', (ctx) => ctx.render('page', { names: ctx.query['names']?.toString().split(',') }))
     app.static('/files', join(folder, 'files'))
+    app.static('/@größe', join(folder, 'files'))
     app.static('/', join(folder, 'public'))
     return Site.open(app)
   }
@@ -58,7 +59,14 @@ describe("asset('application.css')", () => {
 
   it('finds files of any folder, in subfolders and without an extension', async () => {
     writeFileSync(join(folder, 'public/images/c#?.svg'), '<svg/>')
-    const names = ['images/my logo.min.svg', 'images/c#?.svg', 'LICENSE', 'files/a.txt', '/application.css']
+    const names = [
+      'images/my logo.min.svg',
+      'images/c#?.svg',
+      'LICENSE',
+      'files/a.txt',
+      '@größe/a.txt',
+      '/application.css',
+    ]
     for (const path of await pathsOf(...names)) {
       const { status, headers } = await site.get(path)
       expect([status, headers.get('cache-control')], path).to.deep.equal([200, forever])

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { App } from '../../../src/index.js'
+import { App, type Context } from '../../../src/index.js'
 import { Site } from '../../support/site.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
@@ -88,6 +88,44 @@ describe('app.static(path, folder)', () => {
   it('serves files below its path, before later declarations', async () => {
     expect((await site.get('/assets/a.txt')).text).to.equal('0123456789')
     expect((await site.get('/route')).text).to.equal('route')
+  })
+
+  it('serves files below a path in any characters, and in any spelling', async () => {
+    const root = join(folder, 'public')
+    const paths = ['/@assets', '/größe', '/my files', '/a%2Cb']
+    const app = new App({ api: true })
+    for (const path of paths) app.static(path, root)
+    const other = await Site.open(app)
+    const requested = [...paths.map(encodeURI), '/@assets', '/%61%2cb', '/a,b', '/gr%c3%b6%C3%9fe']
+    for (const path of requested.map((it) => it.replace('%252C', '%2C')))
+      expect(await other.get(`${path}/%61.txt`), path).to.include({ status: 200, text: '0123456789' })
+    await other.close()
+  })
+
+  it('runs the middleware of a group before its files, whatever the spelling of their path is', async () => {
+    const app = new App({ api: true })
+    const guard = Object.assign((ctx: Context) => ctx.throw(401), { guardsFiles: true })
+    app.group('/docs', (docs) => docs.use(guard).static('/', join(folder, 'public', 'docs')))
+    app.static('/', join(folder, 'public'))
+    const other = await Site.open(app)
+    const statusOf = async (path: string) =>
+      (await other.raw(`GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)).slice(9, 12)
+    for (const path of ['/docs/index.html', '/docs/', '/docs', '/%64ocs/index.html', '/docs//index.html'])
+      expect(await statusOf(path), path).to.equal('401')
+    for (const path of [
+      '//docs/index.html',
+      '/./docs/index.html',
+      '/%2e/docs/',
+      '/x/../docs/index.html',
+      '/x/%2E%2e/docs/index.html',
+      '/docs%2Findex.html',
+      '/docs%2f',
+      '/docs%5Cindex.html',
+      '/docs\\index.html',
+    ])
+      expect(await statusOf(path), path).to.equal('404')
+    expect(await statusOf('/a.txt')).to.equal('200')
+    await other.close()
   })
 
   describe('with a Range header', () => {

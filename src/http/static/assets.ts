@@ -30,15 +30,16 @@ export class Assets {
 
   private search(name: string, request: { readonly hostname: string }): string {
     const path = posix.join('/', name)
-    for (const folder of this.table.foldersOf(path, request)) {
-      const found = this.pathIn(folder, path)
+    const canonical = path.split('/').map(encodeURIComponent).join('/')
+    for (const folder of this.table.foldersOf(canonical, request)) {
+      const found = this.pathIn(folder, path, decodeURIComponent(folder.fileOf(canonical)))
       if (found !== undefined) return encodeURI(found).replace(/[?#]/g, encodeURIComponent)
     }
     return encodeURI(path)
   }
 
-  private pathIn(folder: StaticFolder, path: string): string | undefined {
-    const file = join(folder.folder, folder.fileOf(path))
+  private pathIn({ folder }: StaticFolder, path: string, name: string): string | undefined {
+    const file = join(folder, name)
     const stats = statSync(file, { throwIfNoEntry: false })
     return stats?.isFile() ? withDigest(path, digestOf(file, stats)) : undefined
   }
