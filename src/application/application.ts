@@ -375,6 +375,8 @@ function originForm(target = '/'): string {
 function isCausedByClient(error: unknown, response?: ServerResponse): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
   // Either the stream of the body ended early, and Node destroyed the response with this error, or the client disconnected.
-  if (code === 'ERR_STREAM_PREMATURE_CLOSE') return response?.errored === null
+  // If the client reset its connection, the response was destroyed, too, but the error of the connection is another one.
+  if (code === 'ERR_STREAM_PREMATURE_CLOSE')
+    return response?.errored === null || isCausedByClient(response?.req.socket.errored)
   return typeof code === 'string' && /^(HPE_|ERR_HTTP_REQUEST_TIMEOUT|ECONNRESET|EPIPE)/.test(code)
 }
