@@ -181,6 +181,7 @@ describe('App', () => {
       const request = (host: string) =>
         site?.raw(`GET / HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`)
       expect(await request('acme.example.com')).to.contain('{"tenant":"acme"}')
+      expect(await request('.example.com')).to.match(/main$/)
       expect(await request('example.com')).to.contain('main')
     })
 
@@ -190,12 +191,14 @@ describe('App', () => {
       app.redirect('/f/{*file}', '/g/{*file}')
       app.redirect('/away/{id}', 'https://example.com/{id}', 302)
       app.redirect('/sorted', '/posts?sort=title#top')
+      app.redirect('/search/{term}/{*file}', '/search?q={term}&in={*file}#{term}')
       await visit(app)
       for (const [from, status, to] of [
         ['/articles/a%2Fb?page=2', 308, '/posts/a%2Fb?page=2'],
         ['/f/a/b', 301, '/g/a/b'],
         ['/away/1', 302, 'https://example.com/1'],
         ['/sorted', 301, '/posts?sort=title#top'],
+        ['/search/a%26b%20c/d/e?page=2', 301, '/search?q=a%26b%20c&in=d%2Fe&page=2#a%26b%20c'],
         ['/sorted?page=2', 301, '/posts?sort=title&page=2#top'],
       ] as const) {
         const response = await site?.get(from)
@@ -302,6 +305,7 @@ describe('App', () => {
       expect(() => new App().redirect('/a/{id}', '/b/{nope}')).to.throw(
         '/a/{id} redirects to /b/{nope}, but has no parameter "nope".',
       )
+      expect(() => new App().redirect('/a/{id}', '/b?id={id}#{nope}')).to.throw('has no parameter "nope".')
     })
 
     it('reject a parameter that occurs in the host and in the path', () => {

@@ -24,7 +24,8 @@ export class HostPattern {
     if (values.length !== this.labels.length) return undefined
     const params: Record<string, string> = {}
     for (const [index, label] of this.labels.entries()) {
-      const value = values[index] ?? ''
+      const value = values[index]
+      if (!value) return undefined
       if (label.startsWith('{')) params[label.slice(1, -1)] = value
       else if (label !== value) return undefined
     }

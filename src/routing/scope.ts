@@ -16,6 +16,9 @@ import { RouteTable } from './route-table.js'
 import { PathPattern } from './path.js'
 import { StaticFolder } from './static-folder.js'
 
+/** A parameter in the query or the fragment of a redirect's target. */
+const parameter = /\{\*?([A-Za-z_]\w*)\}/g
+
 /** The options of an OpenAPI document: the members of its `info`, and the path of its page. */
 export interface DocumentOptions {
   title: string
@@ -121,7 +124,8 @@ export class Scope {
   }
 
   /**
-   * Redirects GET requests to another path, which may have the same parameters. Keeps the query.
+   * Redirects GET requests to another path, which may have the same parameters, also in its query and its fragment. Keeps the
+   * query of the request.
    *
    * @param to a path from the root, also within a group, or the URL of another site
    * @param status 301, 302, 303, 307 or 308
@@ -139,11 +143,14 @@ export class Scope {
       const filled = pattern.fill([
         Object.fromEntries(pattern.params.map((name) => [name, ctx.params[name]])),
       ])
-      const search = query ? query + ctx.search.replace('?', '&') : ctx.search
+      const fillIn = (text: string) =>
+        text.replaceAll(parameter, (_, name: string) => encodeURIComponent(ctx.params[name] ?? ''))
+      const search = query ? fillIn(query) + ctx.search.replace('?', '&') : ctx.search
       ctx.status = status
-      ctx.redirect(origin + filled + search + fragment)
+      ctx.redirect(origin + filled + search + fillIn(fragment))
     })
-    const unknownName = pattern.params.find((name) => !route.pattern.params.includes(name))
+    const names = [...(query + fragment).matchAll(parameter)].map(([, name = '']) => name)
+    const unknownName = [...pattern.params, ...names].find((name) => !route.pattern.params.includes(name))
     if (unknownName) {
       throw new DeclarationError(`${route.path} redirects to ${to}, but has no parameter "${unknownName}".`)
     }
