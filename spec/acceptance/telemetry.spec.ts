@@ -114,6 +114,13 @@ describe('telemetry() with the SDK of OpenTelemetry', () => {
     expect(lines.find(({ msg }) => msg === 'GET /posts 200')).to.include(ids)
   })
 
+  it('has the status 499 for a request whose client has left, as the log, and leaves that of the handler as it is', () => {
+    const request = spans.find(({ name, parent }) => name === 'GET /closed' && !parent)
+    expect(Object.values(request?.attributes ?? {})).to.include(499)
+    expect(lines.find(({ msg }) => msg === 'GET /closed 499')).to.include({ status: 499, aborted: true })
+    expect(lines.find(({ msg }) => msg === 'closed')).to.include({ chosen: 201 })
+  })
+
   it('has no secret', () => {
     expect(
       spans.filter((span) => JSON.stringify(span).includes(secret)).map(({ name }) => name),

@@ -12,8 +12,8 @@ type Identified = { -readonly [Name in 'requestId' | 'originalMethod']: Context[
 /**
  * Gives each request an id, a logger with that id, and a line in the log after the response. The id is that of the request's
  * `X-Request-Id` header, if this has 1 to 128 letters, digits, `-`, `_` and `.`. The line of a health check has the level debug.
- * The line lacks the query string, because it may contain secrets. In development, it has the number and the time of the
- * database queries.
+ * The line lacks the query string, because it may contain secrets. Its status is 499 if the connection was closed before the
+ * response. In development, it has the number and the time of the database queries.
  */
 export function requestLog(logger: Logger, isDevelopment = false): Middleware {
   return function requestLog(ctx, next) {
@@ -29,7 +29,8 @@ export function requestLog(logger: Logger, isDevelopment = false): Middleware {
     ctx.res.on('close', () => {
       const { method } = ctx
       const path = redactedPath(ctx)
-      const status = ctx.res.statusCode
+      // Without a response, the status is only what the handler has set so far: 404 at first.
+      const status = ctx.res.headersSent ? ctx.res.statusCode : 499
       const ms = Math.round((performance.now() - started) * 10) / 10
       const aborted = !ctx.res.writableFinished || undefined
       const fields = { request_id: requestId, method, path, status, ms, aborted }

@@ -61,11 +61,20 @@ function begin(ctx: Context): void {
   if (!span) return
   const { traceId, spanId } = span.spanContext()
   logFields(ctx, { trace_id: traceId, span_id: spanId })
+  const { res } = ctx
+  let { statusCode } = res
   // The instrumentation has already added a listener that ends the span, so this one is added before it.
-  ctx.res.prependOnceListener('close', () => {
+  res.prependOnceListener('close', () => {
+    statusCode = res.statusCode
+    // The span gets the status of the line in the log.
+    if (!res.headersSent) res.statusCode = 499
     const route: unknown = ctx._matchedRoute
     if (metadata?.type === RPCType.HTTP && typeof route === 'string') metadata.route = route
     span.setAttribute('url.path', redactedPath(ctx))
     if (ctx.querystring !== '') span.setAttribute('url.query', '[FILTERED]')
+  })
+  // The handler may still run, and the transaction ends by its status.
+  res.once('close', () => {
+    if (!res.headersSent) res.statusCode = statusCode
   })
 }

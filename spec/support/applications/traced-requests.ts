@@ -1,4 +1,5 @@
 import 'reflect-metadata'
+import { once } from 'node:events'
 import { App, transaction, translations, type Context } from '../../../src/index.js'
 import { mailer, sendMail } from '../../../src/mail/index.js'
 import { telemetry } from '../../../src/telemetry/index.js'
@@ -68,6 +69,14 @@ export async function sendTracedRequests(url: string, secret: string, templates:
     sendMail(ctx, { to: `${secret}@blog.example`, name: 'welcome', locals: { secret } })
     ctx.body = ctx.render('page', { secret })
   })
+  const leaving = new AbortController()
+  app.get('/closed', async (ctx: Context) => {
+    ctx.status = 201
+    const closed = once(ctx.res, 'close')
+    leaving.abort()
+    await closed
+    ctx.log.info({ chosen: ctx.status }, 'closed')
+  })
   const address = await app.listen(0, '127.0.0.1')
   const headers = {
     Cookie: `name=${secret}`,
@@ -83,6 +92,7 @@ export async function sendTracedRequests(url: string, secret: string, templates:
   await fetch(`${address}/broken`, { headers })
   await fetch(`${address}/pages/${secret}`, { headers })
   await fetch(`${address}/nothing`, { headers })
+  await fetch(`${address}/closed`, { signal: leaving.signal }).catch(() => undefined)
   await fetch(`${address}/sessions/${secret}`, { method: 'DELETE', headers })
   // Its end waits for the mail and the connections.
   await app.close()
