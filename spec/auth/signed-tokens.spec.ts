@@ -65,7 +65,7 @@ describe('signedToken and readToken', () => {
 
   it('reject a malformed duration', () => {
     expect(() => signedToken('reset', '1', { expires: '5 parsecs' as '5 days' })).to.throw(
-      'A duration is "5 parsecs". Use milliseconds, or a text like "15 minutes" (seconds, minutes, hours or days).',
+      'A duration is "5 parsecs". Use milliseconds, or a text like "15 minutes" (seconds, minutes, hours or days), up to 36500 days.',
     )
   })
 })

@@ -122,12 +122,15 @@ describe('Jobs', () => {
   })
 
   it('fail by a RetryLater with a malformed delay', async () => {
-    behavior.perform = () => {
-      throw new RetryLater('1 hor' as '1 hour')
+    behavior.perform = ({ text }) => {
+      throw new RetryLater(text as '1 hour')
     }
-    await add(database.manager, Anything, { text: 'a' })
-    const { failed } = await jobs.drain({ rethrow: false })
-    expect(String(failed[0])).to.contain('The delay of RetryLater is "1 hor". Use milliseconds')
+    for (const text of ['1 hor', '99999999999 days']) {
+      await database.query('DELETE FROM jobs')
+      await add(database.manager, Anything, { text })
+      const { failed } = await jobs.drain({ rethrow: false })
+      expect(String(failed[0])).to.contain(`The delay of RetryLater is "${text}". Use milliseconds`)
+    }
     expect((await rows())[0]).to.include({ state: 'waiting', attempts: 1, worker: null })
   })
 
@@ -302,6 +305,26 @@ describe('Jobs', () => {
     expect(String(await failure(add(database.manager, Anything, args)))).to.contain(
       'arguments.list[0].args of anything contains itself. Pass ids instead of objects.',
     )
+  })
+
+  it('are not enqueued with arguments that are nested too deep', async () => {
+    let text: unknown = 'a'
+    for (let depth = 0; depth < 99; depth++) text = [text]
+    expect(await add(database.manager, Anything, { text } as never)).to.be.a('string')
+    for (let depth = 0; depth < 5000; depth++) text = [text]
+    const error = await failure(add(database.manager, Anything, { text } as never))
+    expect(error).to.be.instanceOf(DeclarationError)
+    expect(String(error)).to.contain('The arguments of anything are nested more than 100 levels deep.')
+  })
+
+  it('are not enqueued with a delay that is no number or that has no end', async () => {
+    for (const delay of [Number.NaN, 1e300, Infinity, '99999999999 days', -1] as const) {
+      const error = await failure(add(database.manager, Anything, { text: 'a' }, { delay }))
+      const shown = typeof delay === 'number' ? delay : `"${delay}"`
+      expect(String(error)).to.contain(`The delay of anything is ${shown}. Use milliseconds`)
+      expect(String(error)).to.contain('up to 36500 days.')
+    }
+    expect(await add(database.manager, Anything, { text: 'a' }, { delay: '36500 days' })).to.be.a('string')
   })
 
   for (const [title, args, path] of [

@@ -5,6 +5,9 @@ import { DeclarationError, type Model } from '../index.js'
 /** The maximum size of a job's arguments, in bytes of JSON. */
 const maxBytes = 65_536
 
+/** The maximum number of lists and objects in each other, as in the body of a request. */
+const maxDepth = 100
+
 /** The part of a type that JSON can carry. The rest, such as a date, a function or a record, is `never`, and does not compile. */
 export type Json<T> = T extends string | number | boolean | null | undefined
   ? T
@@ -57,6 +60,10 @@ function check(value: unknown, path: string, job: string, above: readonly unknow
   if (value === null || ['string', 'boolean'].includes(typeof value) || Number.isFinite(value)) return
   if (above.includes(value))
     throw new DeclarationError(`${path} of ${job} contains itself. Pass ids instead of objects.`)
+  if (above.length === maxDepth)
+    throw new DeclarationError(
+      `The arguments of ${job} are nested more than ${maxDepth} levels deep. Store the data in a record, and pass its id.`,
+    )
   const inside = [...above, value]
   if (Array.isArray(value)) value.forEach((item, index) => check(item, `${path}[${index}]`, job, inside))
   else if (isPlainObject(value)) {

@@ -45,7 +45,7 @@ export function newJob(
     queue,
     arguments: json,
     // `milliseconds` rejects a delay of 0.
-    delay: delay ? milliseconds(delay, `The delay of ${name}`) : 0,
+    delay: delay === undefined || delay === 0 ? 0 : milliseconds(delay, `The delay of ${name}`),
     at: at?.getTime(),
     unique_key: unique === false ? undefined : uniqueKey(name, key),
   }
