@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { setTimeout as delay } from 'node:timers/promises'
+import { QueryFailedError } from 'typeorm'
 import { App, databaseSessions, sessionsTable, transaction, type Database } from '../../src/index.js'
 import { jobQueue, type JobQueueOptions } from '../../src/jobs/index.js'
 import { captureLog, type CapturedLog } from '../../src/testing/index.js'
@@ -92,6 +93,23 @@ describe('A worker', () => {
     })
     await until(() => performed === 100)
     expect(performedBefore).to.be.lessThan(100)
+  })
+
+  it('tries again after a conflict of its claim, without an error in the log', async () => {
+    const { jobs } = await open()
+    const { store } = jobs.internal
+    const claim = store.claim.bind(store)
+    let claims = 0
+    store.claim = (...args) => {
+      claims += 1
+      if (claims > 1) return claim(...args)
+      const deadlock = Object.assign(new Error('Deadlock found'), { code: 'ER_LOCK_DEADLOCK' })
+      return Promise.reject(new QueryFailedError('UPDATE jobs', [], deadlock))
+    }
+    await jobs.enqueue(database.manager, Anything, { text: 'a' })
+    await until(() => lines().length)
+    expect(lines()[0]).to.include({ msg: 'job finished' })
+    expect(log.lines.filter(({ level }) => Number(level) >= 50)).to.deep.equal([])
   })
 
   it('hands a job back that outlasts the shutdown, without counting the attempt', async () => {

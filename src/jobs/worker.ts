@@ -112,12 +112,15 @@ export class Worker {
       return pause
     } catch (err) {
       this.failures += 1
-      if (err instanceof QueryFailedError && wordOf(err) === 'missing') {
+      const word = err instanceof QueryFailedError && wordOf(err)
+      if (word === 'missing') {
         const message = 'The tables of jobs do not exist, so no job runs. Run `kit db migrate`.'
         if (this.failures === 1) this.logger.warn(message)
         return tablePause
       }
-      if (performance.now() > this.warnedAt + warnEvery) {
+      // A single conflict is ordinary: MariaDB ends one of two workers that lock each other's rows.
+      const isOrdinary = word === 'conflict' && this.failures === 1
+      if (!isOrdinary && performance.now() > this.warnedAt + warnEvery) {
         this.warnedAt = performance.now()
         this.logger.error({ err }, 'the worker cannot use the database, and tries again')
       }
