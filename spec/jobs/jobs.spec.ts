@@ -317,7 +317,7 @@ describe('Jobs', () => {
     expect(String(error)).to.contain('The arguments of anything are nested more than 100 levels deep.')
   })
 
-  it('are not enqueued with a delay that is no number or that has no end', async () => {
+  it("are not enqueued with a delay that isn't a number or has no end", async () => {
     for (const delay of [Number.NaN, 1e300, Infinity, '99999999999 days', -1] as const) {
       const error = await failure(add(database.manager, Anything, { text: 'a' }, { delay }))
       const shown = typeof delay === 'number' ? delay : `"${delay}"`

@@ -5,7 +5,7 @@ export type Duration = number | `${number} ${'second' | 'minute' | 'hour' | 'day
 
 const units: Record<string, number> = { second: 1000, minute: 60_000, hour: 3_600_000, day: 86_400_000 }
 
-/** A hundred years. A time that is much later is no date in JavaScript. */
+/** A hundred years. JavaScript has no dates for times that are much later. */
 const longest = 36_500 * 86_400_000
 
 /**

@@ -31,8 +31,15 @@ export class StaticFolder {
     return isBelow && (!this.host || this.host.match(request.hostname) !== undefined)
   }
 
-  /** Returns the part of a request's canonical path after the prefix, which is the path of a file in the folder. */
-  fileOf(path: string): string {
-    return (this.prefix === '/' ? path : path.slice(this.prefix.length)) || '/'
+  /**
+   * Returns the part of a request's path after the prefix, in canonical form, which is the path of a file in the folder. There is
+   * none if `send` would read the path as another one, which may belong to another folder: it normalizes `//` and `/../`, and
+   * decodes slashes. Windows separates folders by backslashes, too.
+   */
+  fileOf(path: string): string | undefined {
+    const canonical = canonicalPath(path)
+    if (/\/\/|\/\.\.?(?:\/|$)|%2F|%5C/.test(canonical)) return undefined
+    const file = this.prefix === '/' ? canonical : canonical.slice(this.prefix.length)
+    return path.endsWith('/') && !file.endsWith('/') ? `${file}/` : file || '/'
   }
 }

@@ -32,14 +32,14 @@ export class Assets {
     const path = posix.join('/', name)
     const canonical = path.split('/').map(encodeURIComponent).join('/')
     for (const folder of this.table.foldersOf(canonical, request)) {
-      const found = this.pathIn(folder, path, decodeURIComponent(folder.fileOf(canonical)))
+      const found = this.pathIn(folder, path, folder.fileOf(canonical))
       if (found !== undefined) return encodeURI(found).replace(/[?#]/g, encodeURIComponent)
     }
     return encodeURI(path)
   }
 
-  private pathIn({ folder }: StaticFolder, path: string, name: string): string | undefined {
-    const file = join(folder, name)
+  private pathIn({ folder }: StaticFolder, path: string, name = '.'): string | undefined {
+    const file = join(folder, decodeURIComponent(name))
     const stats = statSync(file, { throwIfNoEntry: false })
     return stats?.isFile() ? withDigest(path, digestOf(file, stats)) : undefined
   }

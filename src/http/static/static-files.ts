@@ -4,7 +4,6 @@ import { sep } from 'node:path'
 import type send from 'send'
 import type { Context } from '../../context.js'
 import { HttpError } from '../../errors.js'
-import { canonicalPath } from '../../routing/path.js'
 import type { StaticFolder } from '../../routing/static-folder.js'
 import { digestOf, splitDigest } from './assets.js'
 
@@ -20,20 +19,11 @@ const require = createRequire(import.meta.url)
  * @throws HttpError (412, 416) when the file does not meet the conditions or the range of the request, and errors of reading it
  */
 export async function sendFile(ctx: Context, mounted: StaticFolder): Promise<boolean> {
-  const canonical = canonicalPath(ctx.path)
-  if (isOtherSpelling(canonical)) return false
-  const path = mounted.fileOf(canonical.length > 1 && ctx.path.endsWith('/') ? `${canonical}/` : canonical)
+  const path = mounted.fileOf(ctx.path)
+  if (path === undefined) return false
   if (await sendPath(ctx, mounted.folder, path)) return true
   const digested = splitDigest(path)
   return digested !== undefined && (await sendPath(ctx, mounted.folder, digested.path, digested.digest))
-}
-
-/**
- * Whether `send` would read a canonical path as another one, which may belong to another folder: it normalizes `//` and `/../`,
- * and decodes slashes. Windows separates folders by backslashes, too.
- */
-function isOtherSpelling(path: string): boolean {
-  return /\/\/|\/\.\.?(?:\/|$)|%2F|%5C/.test(path)
 }
 
 /** @param digest the digest that the file must have; if it is set, the response can be cached forever */
