@@ -5,9 +5,10 @@ import { Application } from '../support/applications/generated.js'
 import { kit } from '../support/kit.js'
 
 describe('kit generate migration, and kit db migrate', () => {
-  const app = Application.web()
+  let app: Application
 
-  after(() => app.remove())
+  beforeEach(() => (app = Application.web()))
+  afterEach(() => app.remove())
 
   it('add a boolean to a table with rows, which is false for them, and remove it', async () => {
     const env = { DATABASE_URL: await newDatabase() }
@@ -35,6 +36,37 @@ describe('kit generate migration, and kit db migrate', () => {
     const back = await kit(app.folder, ['db', 'rollback', '--steps', '2'], { env })
     expect(back).to.include({ status: 0, errors: '' })
     expect(await rows('title, shown = false AS is_false')).to.deep.equal([{ title: 'A', is_false: yes }])
+    await database.close()
+  })
+
+  it('add references with long names to a table, and remove those of its first migration', async () => {
+    const env = { DATABASE_URL: await newDatabase() }
+    app.linkPackages()
+    const table = 'quarterly_inspection_reports'
+    for (const args of [
+      ['g', 'model', 'author', 'name'],
+      ['g', 'model', 'quarterly_inspection_report', 'author:references', 'editor:nulls.references:author'],
+      ['db', 'migrate'],
+      ['g', 'migration', `add_people_to_${table}`, 'responsible_department_manager:nulls.references:author'],
+      [
+        'g',
+        'migration',
+        `remove_people_from_${table}`,
+        'author:references',
+        'editor:nulls.references:author',
+      ],
+      ['db', 'migrate'],
+      ['db', 'rollback', '--steps', '2'],
+      ['db', 'migrate'],
+    ])
+      expect(await kit(app.folder, args, { env }), args.join(' ')).to.include({ status: 0, errors: '' })
+    app.delete('node_modules')
+    expect(await app.unformatted()).to.deep.equal([])
+    const database = await new Database({ test: { url: env.DATABASE_URL } }, 'test').open()
+    const runner = database.createQueryRunner()
+    const keys = (await runner.getTable(table))?.foreignKeys ?? []
+    expect(keys.map(({ columnNames }) => columnNames)).to.deep.equal([['responsible_department_manager_id']])
+    await runner.release()
     await database.close()
   })
 })
