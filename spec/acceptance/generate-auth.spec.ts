@@ -185,6 +185,44 @@ describe('kit generate auth', () => {
     expect(application.tree()).to.deep.equal(before)
   })
 
+  const long = `const help = 'Call us { ${'at any time, '.repeat(10)}} (or write)'`
+  const forms: [before: string, after: string][] = [
+    ['new App()', 'new App({ sessionStore: databaseSessions(database) })'],
+    ['new App({ container })', 'new App({ container, sessionStore: databaseSessions(database) })'],
+    [
+      'new App({ container, cors: { origins: [] } });',
+      'new App({ container, cors: { origins: [] }, sessionStore: databaseSessions(database) });',
+    ],
+    [
+      'new App({\n  // The container.\n  container,\n  cors: { origins: [] },\n})',
+      'new App({\n  sessionStore: databaseSessions(database),\n  // The container.\n  container,\n  cors: { origins: [] },\n})',
+    ],
+  ]
+  for (const [call, after] of forms) {
+    it(`adds the store of sessions to ${JSON.stringify(call)}, and changes no other lines`, async () => {
+      const declaration = /new App\(.*/
+      const text = application.read('src/app.ts').replace(declaration, `${call}\n${long}`)
+      application.write('src/app.ts', text)
+      const before = application.tree()
+      generate(application.folder, authActions(application.folder, 'user'))
+      expect(application.read('src/app.ts')).to.contain(`= ${after}\n${long}\n`)
+      await destroy(application.folder, authDestruction(application.folder).actions, yes)
+      expect(application.tree()).to.deep.equal(before)
+    })
+  }
+
+  it('says what to add to src/app.ts if it cannot find the options of the application', async () => {
+    const text = application.read('src/app.ts')
+    const options =
+      "const options = { container, sessionName: '_blog_session' }\nexport const app = new App(options)"
+    application.write('src/app.ts', text.replace(/export const app = .*/, options))
+    const { output } = await kit(application.folder, ['generate', 'auth'])
+    expect(output).to.contain(
+      'Add to the options of `new App` in src/app.ts, so that a copied cookie ends with the sign-out: sessionStore: databaseSessions(database), from resource-kit.\n',
+    )
+    application.write('src/app.ts', text)
+  })
+
   it('is not taken back while another file uses the model', () => {
     generate(application.folder, authActions(application.folder, 'user'))
     application.write(

@@ -47,6 +47,32 @@ describe('kit generate job', () => {
     expect(application.read('src/app.ts')).to.include("import { jobs } from './jobs.js'")
   })
 
+  it('changes only the lists in src/jobs.ts, and keeps comments between the options', async () => {
+    add('send_digest')
+    const help = `export const help = 'Jobs { ${'run in the background, '.repeat(6)}} (see above)'\n`
+    const options = '\n  jobs: [SendDigest],\n  // The order of priority.\n'
+    const text = application.read('src/jobs.ts').replace('{ jobs: [SendDigest], ', `{${options}  `) + help
+    application.write('src/jobs.ts', text)
+    add('clean_up')
+    expect(application.read('src/jobs.ts'))
+      .to.contain(options.replace(']', ', CleanUp]'))
+      .and.to.contain(help)
+    await takeBack('clean_up')
+    expect(application.read('src/jobs.ts')).to.equal(text)
+  })
+
+  it('declares the queue `default` once', () => {
+    add('send_digest', { queue: 'default' })
+    expect(application.read('src/jobs.ts')).to.contain("queues: ['default'] }")
+  })
+
+  for (const queue of ["it's", 'x,y', ''])
+    it(`rejects the queue ${JSON.stringify(queue)}`, () => {
+      expect(() => add('send_digest', { queue })).to.throw(
+        `--queue "${queue}" isn't the name of a queue. Use letters, digits, _ and -.`,
+      )
+    })
+
   for (const name of ['job', 'job_context', 'Schedule'])
     it(`rejects the name ${name}, which the file imports`, () => {
       expect(() => add(name)).to.throw(`A job cannot be named "${name}", because its file imports`)

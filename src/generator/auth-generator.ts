@@ -211,14 +211,36 @@ const option = 'sessionStore: databaseSessions(database)'
 const sessionStore: EditFile = {
   path: 'src/app.ts',
   what: option,
-  insert: (text) =>
-    text.includes('sessionStore')
-      ? text
-      : breakLongLines(text.replace(/(new App\(\{.*?) \}\)/, `$1, ${option} })`)),
+  insert: (text) => (text.includes('sessionStore') ? text : withOption(text)),
   remove: (text) =>
-    text.replace(/new App\(\{[^}]*\}\)/, (options) =>
-      options.includes(option) ? onOneLine(options).replace(`, ${option}`, '') : options,
-    ),
+    text
+      .replace(`new App({ ${option} })`, 'new App()')
+      .replace(`, ${option} })`, ' })')
+      .replace(/(= new App\(\{)\r?\n\s*sessionStore: databaseSessions\(database\),(?=\r?\n)/, '$1')
+      .replace(/new App\(\{[^}]*\}\)/, (options) =>
+        options.includes(option) ? onOneLine(options).replace(`, ${option}`, '') : options,
+      ),
   leftover: (text) =>
     text.includes(option) ? `src/app.ts still contains ${option}. Remove it yourself.` : undefined,
+}
+
+/** Adds the option to `new App()` or `new App({ container })`. On several lines, it is the first one. */
+function withOption(text: string): string {
+  return text.replace(
+    /^(.*= new App\()(?:\{(\r?\n\s*)|(?:\{ (.*) \})?\))/m,
+    (_call, start: string, lineBreak?: string, options?: string) =>
+      lineBreak
+        ? `${start}{${lineBreak}${option},${lineBreak}`
+        : breakLongLines(`${start}{ ${[options, option].filter(Boolean).join(', ')} })`),
+  )
+}
+
+/** The advice about a web application to whose options the store of sessions could not be added. */
+export function authAdvice(folder: string): string[] {
+  const text = readApplication(folder)
+  return isApi(text) || text.includes('sessionStore')
+    ? []
+    : [
+        `Add to the options of \`new App\` in src/app.ts, so that a copied cookie ends with the sign-out: ${option}, from resource-kit.`,
+      ]
 }

@@ -72,6 +72,8 @@ function actionsOf(
   const { queue, schedule, timeZone, attributes: words = [] } = options
   if (timeZone !== undefined && schedule === undefined)
     throw new CommandError('--time-zone is for a job with --schedule. Add --schedule, or remove --time-zone.')
+  if (queue !== undefined && !/^[\w-]+$/.test(queue))
+    throw new CommandError(`--queue "${queue}" isn't the name of a queue. Use letters, digits, _ and -.`)
   const attributes = parseAttributes(words)
   // A model of this name has the `jobs` table.
   const prefix = modelFiles(folder).includes('job') ? 'background_' : ''
@@ -98,7 +100,7 @@ function actionsOf(
     imports: [schedule ? 'Job, Schedule' : 'Job', 'type JobContext'].join(', '),
     scheduleOptions: scheduleMembers.length > 0 ? `, { ${scheduleMembers.join(', ')} }` : '',
     parameters: `${parameterOf(attributes, job)}, job: JobContext`,
-    queues: [queue, 'default'].flatMap((one) => (one ? [quote(one)] : [])).join(', '),
+    queues: [...new Set([queue ?? 'default', 'default'])].map(quote).join(', '),
     tableOptions: prefix && `, { prefix: ${quote(prefix)} }`,
   }
   const scaffolds = ['job/job', ...(isFirst ? ['job/first'] : [])]
@@ -170,7 +172,7 @@ function withMembers(text: string, option: string, edit: (members: string[]) => 
   const changed = text.replace(listPattern(option), (_list, members: string) => {
     return `${option}: [${edit(membersOf(members)).join(', ')}]`
   })
-  return breakLongLines(changed.replace(/jobQueue\(database, \{[^}]*\}\)/, onOneLine))
+  return changed.replace(/^.*jobQueue\(database, \{[^}]*\}\)/m, (call) => breakLongLines(onOneLine(call)))
 }
 
 function jobsIn(text: string): string[] {

@@ -10,7 +10,7 @@ import {
   type ResourceArguments,
 } from '../../generator/arguments/command-line.js'
 import { parseAttributes } from '../../generator/arguments/attributes.js'
-import { authActions, type AuthOptions } from '../../generator/auth-generator.js'
+import { authActions, authAdvice, type AuthOptions } from '../../generator/auth-generator.js'
 import { generate, isCreate, type FileAction, type Print } from '../../generator/files/files.js'
 import { jobActions, withJobArguments, type JobFlags } from '../../generator/job-generator.js'
 import { localeActions } from '../../generator/locale-generator.js'
@@ -86,7 +86,9 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     )
     .action((name: string, flags: AuthOptions & WriteFlags) => {
       write(folder(), authActions(folder(), name, flags), flags, print)
-      if (!flags.dryRun) reportPrivate(folder(), print)
+      if (flags.dryRun) return
+      authAdvice(folder()).forEach(print)
+      reportPrivate(folder(), print)
     })
   command
     .command('migration')

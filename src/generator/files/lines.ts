@@ -19,8 +19,9 @@ export function closeClasses(text: string): string {
   return text.replaceAll(/\{\n+\}/g, '{}').replaceAll(/\n{2,}\}/g, '\n}')
 }
 
-/** Writes an object of several lines on one line. */
+/** Writes an object of several lines on one line, unless it has comments. */
 export function onOneLine(text: string): string {
+  if (/\/[/*]/.test(text)) return text
   return text
     .replaceAll(/,?\n\s*(\})/g, ' $1')
     .replaceAll(/,?\n\s*(\])/g, '$1')
