@@ -668,13 +668,25 @@ describe('kit generate and kit destroy', () => {
     ],
     'a route of a model that is named like the decorator': [
       ['resource', 'route', '--route', 'publish:post'],
-      'The handlers would import two classes named Route: the model, and Route of resource-kit. ' +
+      'A generated file would import two classes named Route: the model, and Route of resource-kit. ' +
         'Generate the resource without --route, and change it by hand.',
     ],
     'a singular resource of a model that is named like a decorator': [
       ['resource', 'use', '--singular'],
-      'The handlers would import two classes named Use: the model, and Use of resource-kit. ' +
+      'A generated file would import two classes named Use: the model, and Use of resource-kit. ' +
         'Generate the resource without --singular, and change it by hand.',
+    ],
+    'a route that changes records, and whose message has the id of another one': [
+      ['resource', 'post', '--route', 'updated:post'],
+      `"updated:post" isn't a valid route: the name "updated" is reserved.`,
+    ],
+    'a model that is named like a decorator which it may need': [
+      ['model', 'exclude', 'api_token'],
+      'A resource cannot be named "exclude", because the generated files import a class or a function of this name. Choose another name.',
+    ],
+    'a singular resource with the path of the health check': [
+      ['resource', 'up', '--singular'],
+      'A singular resource cannot be named "up", because `GET /up` is the health check. Choose another name.',
     ],
     'an unknown type': [
       ['resource', 'post', 'title:strng'],
@@ -766,7 +778,7 @@ describe('kit generate and kit destroy', () => {
     ],
     'a migration with a bad name': [
       ['migration', '../posts'],
-      `"../posts" isn't a valid name for a migration. Use words, like create_posts or add_state_to_posts.`,
+      `"../posts" isn't a valid name for a migration. Use words of letters and digits, at most 50 characters, like create_posts or add_state_to_posts.`,
     ],
   }
   for (const [what, [args, sentence]] of Object.entries(rejections)) {
@@ -949,6 +961,20 @@ describe('kit generate and kit destroy', () => {
       `${unknown} possts. Did you mean posts?`,
     )
     expect(await kitGenerate('migration', 'add_x_to_posts', 'x')).to.not.contain(unknown)
+  })
+
+  it('finds the table in the name of a migration whose columns or tables contain "to" or "from"', async () => {
+    for (const name of ['message', 'how_to_guide']) await kitGenerate('model', name, 'title')
+    for (const [name, attribute, table] of [
+      ['add_reply_to_to_messages', 'reply_to:nulls.string', 'messages'],
+      ['add_sent_to_to_nopes', 'sent_to:nulls.string', 'nopes'],
+      ['add_state_to_how_to_guides', 'state', 'how_to_guides'],
+      ['remove_sent_from_from_message', 'sent_from:nulls.string', 'messages'],
+    ] as const) {
+      await kitGenerate('migration', name, attribute)
+      const path = Object.keys(app.tree()).find((one) => one.endsWith(`_${name}.ts`)) ?? ''
+      expect(app.read(path), name).to.match(new RegExp(`runner\\.(add|drop)Column\\('${table}'`))
+    }
   })
 
   it('leaves out the parts that options exclude', async () => {

@@ -148,6 +148,7 @@ describe('Generated resources that users own', () => {
     )
     expect(messageOf({ ...own, attributes: ['user:references'] })).to.include('user_id')
     expect(messageOf({ ...own, route: ['scope:post'] })).to.include('reserved in a policy')
+    expect(messageOf(own, 'policy')).to.include('A generated file would import two classes named Policy')
     expect(messageOf({ ...own, singular: true, parent: 'team' })).to.include('no --parent')
     generate(application.folder, resourceActions(application.folder, 'user', { useModel: 'user' }))
     expect(messageOf({ ...own, parent: 'user' })).to.include('both add the column user_id')

@@ -28,7 +28,7 @@ export function migrationActions(
   readApplication(folder)
   const name = nameOf('migration', word, 'create_posts or add_state_to_posts')
   const attributes = parseAttributes(attributeWords)
-  const { kind, table } = meaningOf(name)
+  const { kind, table } = meaningOf(folder, name)
   if (kind === 'empty' && attributes.length > 0) {
     throw new CommandError(
       `The name "${word}" does not tell how to use the attributes. Use a name like create_posts, add_state_to_posts or remove_state_from_posts.`,
@@ -62,7 +62,7 @@ export function migrationActions(
  * column that needs a value in the existing rows.
  */
 export function migrationAdvice(folder: string, word: string, attributeWords: readonly string[]): string[] {
-  const { kind, table } = meaningOf(snakeCase(word))
+  const { kind, table } = meaningOf(folder, snakeCase(word))
   if (kind !== 'add' && kind !== 'remove') return []
   const tables = tablesIn(folder)
   const near = nearest(table, tables)
@@ -98,12 +98,18 @@ function adviceOn({ name, kind, isUnique, reference, samples }: Attribute, table
 }
 
 /** The change that the name of a migration describes; `empty` for any other name. */
-function meaningOf(name: string): { kind: 'create' | 'add' | 'remove' | 'empty'; table: string } {
-  const [, created, added, removed] =
-    /^(?:create_(\w+)|add_\w+?_to_(\w+)|remove_\w+?_from_(\w+))$/.exec(name) ?? []
-  if (created) return { kind: 'create', table: tableOf(created) }
-  if (added) return { kind: 'add', table: tableOf(added) }
-  return removed ? { kind: 'remove', table: tableOf(removed) } : { kind: 'empty', table: '' }
+function meaningOf(
+  folder: string,
+  name: string,
+): { kind: 'create' | 'add' | 'remove' | 'empty'; table: string } {
+  const [, verb, rest = ''] = /^(create|add|remove)_(\w+)$/.exec(name) ?? []
+  if (verb === 'create') return { kind: verb, table: tableOf(rest) }
+  const ends = rest.matchAll(verb === 'add' ? /_to(?=_(\w+))/g : /_from(?=_(\w+))/g)
+  const tables = [...ends].map(([, end = '']) => tableOf(end))
+  // A column or a table can also contain the word: `add_reply_to_to_messages`, `add_state_to_how_to_guides`.
+  const known = tablesIn(folder)
+  const table = tables.find((one) => known.includes(one)) ?? tables.at(-1)
+  return (verb === 'add' || verb === 'remove') && table ? { kind: verb, table } : { kind: 'empty', table: '' }
 }
 
 /** The columns that a migration adds or removes, and the classes of TypeORM that it uses. */

@@ -227,6 +227,10 @@ function rulesOf(
       options.useModel !== undefined && ownerOf(model),
       `Each ${model.model} has an owner, whose policy the handlers must ask. Write this resource by hand, with src/policies/${model.singular}.ts.`,
     ],
+    [
+      names.fullPath === '/up',
+      'A singular resource cannot be named "up", because `GET /up` is the health check. Choose another name.',
+    ],
     [owner && !accounts, 'There are no accounts that could own records. Run `kit generate auth` first.'],
     [
       owner && owner.model !== accounts?.model,
@@ -239,19 +243,21 @@ function rulesOf(
   ]
 }
 
-/** @throws CommandError when a model has the name of a class of resource-kit that the same handlers import */
-function rejectImportedNames({ names, model, attributes, routes, list }: ResourcePlan): void {
+/** @throws CommandError when a model has the name of a class of resource-kit that the same file imports */
+function rejectImportedNames({ names, model, attributes, routes, list, owner }: ResourcePlan): void {
   const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
   const imports = [
     { isUsed: routes.length > 0, classes: ['Route'], options: '--route' },
     { isUsed: list, classes: ['Queryable'], options: '--filter, --sort and --search' },
     { isUsed: names.isSingular, classes: ['HttpError', 'RecordNotFound', 'Use'], options: '--singular' },
+    // Only its own policy imports the model.
+    { isUsed: owner && model.model === 'Policy', classes: ['Policy'], options: '--owner' },
   ]
   for (const { isUsed, classes, options } of imports) {
     const clash = isUsed && classes.find((name) => models.some((one) => one?.model === name))
     if (!clash) continue
     throw new CommandError(
-      `The handlers would import two classes named ${clash}: the model, and ${clash} of resource-kit. ` +
+      `A generated file would import two classes named ${clash}: the model, and ${clash} of resource-kit. ` +
         `Generate the resource without ${options}, and change it by hand.`,
     )
   }

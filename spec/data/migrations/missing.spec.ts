@@ -42,16 +42,33 @@ class Dial extends Model {
   maker?: Owner
 }
 
+/** The names of its columns are too long for the name of a migration. */
+@Entity('parcels')
+class Parcel extends Model {
+  @Column(columnTypes.string)
+  recipient_name!: string
+
+  @Column(columnTypes.string)
+  recipient_postal_code!: string
+}
+
+/** The table as the migrations have created it. */
+@Entity('parcels')
+class OldParcel extends Model {}
+
 describe('A query of a model without a migration', () => {
   const handlers: Record<string, (ctx: Context) => Promise<unknown>> = {
     'select a column': (ctx) => ctx.findAll(Gauge),
     'insert a column': (ctx) => ctx.tx.insert(Gauge, { rank: 1 }),
     'select a table': (ctx) => ctx.findAll(Dial),
+    'select columns with long names': (ctx) => ctx.findAll(Parcel),
     'neither a model': (ctx) => ctx.tx.query('SELECT * FROM nowhere'),
   }
   const commands: Record<string, string | undefined> = {
     'select a column':
       'npx kit generate migration add_rank_and_state_and_owner_id_to_gauges rank:int state:nulls.enum:draft,public owner:nulls.references',
+    'select columns with long names':
+      'npx kit generate migration add_columns_to_parcels recipient_name:string recipient_postal_code:string',
     'select a table': 'npx kit generate migration create_dials title:text maker:references:owner',
   }
   commands['insert a column'] = commands['select a column']
@@ -59,10 +76,10 @@ describe('A query of a model without a migration', () => {
   /** The details of the errors of a request. */
   async function detail(env: string, what: string): Promise<string> {
     const url = await newDatabase()
-    const old = await new Database({ test: { url }, models: [Owner, OldGauge] }, 'test').open()
+    const old = await new Database({ test: { url }, models: [Owner, OldGauge, OldParcel] }, 'test').open()
     await old.synchronize()
     await old.close()
-    const settings = { [env]: { url }, models: [Owner, Gauge, Dial] }
+    const settings = { [env]: { url }, models: [Owner, Gauge, Dial, Parcel] }
     const app = new App({ api: true, logger: captureLog().logger, env })
     app.use(transaction(new Database(settings, env)))
     app.get('/', async (ctx) => void (ctx.body = await handlers[what]?.(ctx)))
@@ -79,7 +96,7 @@ describe('A query of a model without a migration', () => {
   for (const what of Object.keys(handlers)) {
     it(`has an error with the command that generates it, in development: ${what}`, async () => {
       const text = await detail('development', what)
-      expect(text).to.match(/rank|dials|nowhere/)
+      expect(text).to.match(/rank|recipient|dials|nowhere/)
       expect(/ Generate the migration: (.*)$/.exec(text)?.[1]).to.equal(commands[what])
     })
   }

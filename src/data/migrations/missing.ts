@@ -26,7 +26,10 @@ export async function missingMigrations(database: Database, sql: string): Promis
 function commandFor({ tableName }: EntityMetadata, columns: ColumnMetadata[], exists: boolean): string {
   const named = columns.filter(({ databaseName: name }) => exists || !AUTOMATIC.includes(name))
   const names = named.map(({ databaseName }) => databaseName)
-  const name = exists ? `add_${names.join('_and_')}_to_${tableName}` : `create_${tableName}`
+  const added = `add_${names.join('_and_')}_to_${tableName}`
+  // The name of a migration has at most 50 characters.
+  const change = added.length <= 50 ? added : `add_columns_to_${tableName}`
+  const name = exists ? change : `create_${tableName}`
   return ['npx kit generate migration', name, ...named.map(argumentFor)].join(' ')
 }
 

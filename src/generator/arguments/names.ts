@@ -123,7 +123,9 @@ export function specVariable({ one }: Names): string {
 export function nameOf(kind: 'job' | 'migration', word: string, examples: string): string {
   const name = snakeCase(word)
   if (isName(name)) return name
-  throw new CommandError(`"${word}" isn't a valid name for a ${kind}. Use words, like ${examples}.`)
+  throw new CommandError(
+    `"${word}" isn't a valid name for a ${kind}. Use words of letters and digits, at most 50 characters, like ${examples}.`,
+  )
 }
 
 /** Whether a name has the form `blog_post`, and is short enough for the names of databases, which have at most 63 characters. */

@@ -51,7 +51,7 @@ export const reservedResources: ReadonlyMap<string, string> = new Map([
   ...because('the generated files import a class or a function of this name', [
     ...words('resource baseResource parent context model present relationIds validationErrors'),
     ...words(
-      'column entity index joinColumn joinTable manyToMany manyToOne relation entityManager migration',
+      'column entity exclude index joinColumn joinTable manyToMany manyToOne relation entityManager migration versionColumn',
     ),
   ]),
   ...because(

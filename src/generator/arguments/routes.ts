@@ -20,6 +20,9 @@ export interface AddedRoute {
   fullPath: string
 }
 
+/** The messages of the seven routes have these ids, and so would those of routes that change records. */
+const messages = ['created', 'updated', 'destroyed']
+
 const methods = ['get', 'post', 'put', 'patch', 'delete']
 
 /** The method names that a resource class or every object already has. */
@@ -48,10 +51,11 @@ function parseRoute(text: string, names: Names): AddedRoute {
   const [name = '', method = '', ending = '', ...rest] = text.split(':')
   const word = snakeCase(name)
   const handler = camelize(word, true)
+  const isTaken = messages.includes(word) && method.toLowerCase() !== 'get'
   const problem = problemIn([
     [!isName(word), 'its name must be a word like publish'],
     // The generator itself uses names that begin with `find`.
-    [reserved.has(handler) || word.startsWith('find_'), `the name "${name}" is reserved`],
+    [reserved.has(handler) || isTaken || word.startsWith('find_'), `the name "${name}" is reserved`],
     [
       !methods.includes(method.toLowerCase()),
       `its method must be one of ${methods.join(', ')}, as in ${name}:post`,
