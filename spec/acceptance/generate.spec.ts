@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { rmSync, symlinkSync } from 'node:fs'
 import { Readable } from 'node:stream'
 import { expect } from 'chai'
 import { destroyCommand } from '../../src/cli/commands/destroy.js'
@@ -190,6 +190,18 @@ describe('kit generate and kit destroy', () => {
         'or `kit db reset` afterwards, which deletes all records.',
       'src/models/post.ts has been edited since it was generated.',
     ])
+  })
+
+  it('reports nothing as edited with Windows line endings, and edits a file behind a link', async () => {
+    app.write('src/main_app.ts', app.read('src/app.ts').replaceAll('\n', '\r\n'))
+    app.delete('src/app.ts')
+    symlinkSync('main_app.ts', app.path('src/app.ts'))
+    const before = app.tree()
+    await kitGenerate('resource', 'post', 'title')
+    for (const [path, content] of Object.entries(app.tree()))
+      if (!(path in before) && content) app.write(path, content.replaceAll('\n', '\r\n'))
+    expect(await kitDestroy(['resource', 'post', '-y'])).to.not.contain('edited')
+    expect(app.tree()).to.deep.equal(before)
   })
 
   it('writes and destroys two references to one model, each with its own name', async () => {

@@ -69,4 +69,15 @@ describe('kit generate migration, and kit db migrate', () => {
     await runner.release()
     await database.close()
   })
+
+  it('create the index of a list that is sorted by an enum', async () => {
+    const env = { DATABASE_URL: await newDatabase() }
+    app.linkPackages()
+    for (const args of [
+      ['g', 'resource', 'product', 'title', 'mood:nulls.Enum:good,bad', '--sort', 'mood'],
+      ['db', 'migrate'],
+      ['db', 'check'],
+    ])
+      expect(await kit(app.folder, args, { env }), args.join(' ')).to.include({ status: 0, errors: '' })
+  })
 })

@@ -163,6 +163,13 @@ describe('The commands for languages', () => {
       )
     })
 
+    it('deletes a malformed file, and reports it', async () => {
+      app.write('locales/posts.it.yaml', '- id: [\n')
+      expect(await kitDestroy(['locale', 'it', '-y'])).to.match(
+        /^locales\/posts.it.yaml may contain translations: .+\n   delete {2}locales\/posts.it.yaml\n$/,
+      )
+    })
+
     it('deletes the translations of a resource with it', async () => {
       await kitGenerate('locale', 'de')
       await kitDestroy(['resource', 'post', '-y'])

@@ -30,7 +30,8 @@ export function destructionOf(
   const actions = [...own, ...translations]
 
   async function remark(path: string): Promise<string | undefined> {
-    const text = readFileSync(join(folder, path), 'utf8')
+    // Git may have written Windows line endings.
+    const text = readFileSync(join(folder, path), 'utf8').replaceAll('\r\n', '\n')
     const isDeleted = actions.some((action) => isCreate(action) && action.path === path)
     const importers = isDeleted ? importersOf(folder, path, actions) : []
     const remarks = [

@@ -4,11 +4,11 @@ import { KINDS } from './arguments/kinds.js'
 import { timestampAttributes, type ListAttribute, type ListPlan } from './arguments/lists.js'
 import { quote } from './files/lines.js'
 
-/** The columns that a list needs an index for: those that it sorts by, except enums, unique columns and unlimited values. */
+/** The columns that a list needs an index for: those that it sorts by, except unique columns and unlimited values. */
 export function sortedColumns(list: ListPlan | undefined, attributes: readonly Attribute[]): string[] {
   return [...attributes, ...timestampAttributes]
     .filter((one) => list?.sorts.includes(one))
-    .filter(({ kind, isUnique }) => kind !== 'enum' && !KINDS[kind].isUnbounded && !isUnique)
+    .filter(({ kind, isUnique }) => !KINDS[kind].isUnbounded && !isUnique)
     .map(({ name }) => name)
 }
 

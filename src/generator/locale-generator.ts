@@ -73,9 +73,15 @@ export function otherIds(folder: string, resource: string): ReadonlySet<string> 
   )
 }
 
-/** A warning about a file that contains translations. */
+/** A warning about a file that contains translations, or is malformed. */
 export function translationWarning(folder: string, path: string): string | undefined {
-  const count = readLocaleFile(join(folder, path)).filter(({ translation }) => isWritten(translation)).length
+  let entries: readonly Entry[]
+  try {
+    entries = readLocaleFile(join(folder, path))
+  } catch (error) {
+    return `${path} may contain translations: ${error instanceof Error ? error.message : String(error)}`
+  }
+  const count = entries.filter(({ translation }) => isWritten(translation)).length
   return count > 0 ? `${path} contains ${count} ${count > 1 ? 'translations' : 'translation'}.` : undefined
 }
 

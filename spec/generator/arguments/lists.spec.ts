@@ -61,12 +61,12 @@ describe('kit generate resource with --filter, --sort and --search', () => {
     expect(contentOf(/actions\/posts.ts$/, empty)).to.equal(contentOf(/actions\/posts.ts$/, { attributes }))
   })
 
-  it('writes the indexes of the list, but none for an enum', () => {
+  it('writes the indexes of the list', () => {
     const migration = contentOf(/^migrations/, options)
     expect(migration).to.contain("{ name: 'posts_title', columnNames: ['title', 'id'] }")
     expect(migration).to.contain("{ name: 'posts_created_at', columnNames: ['created_at', 'id'] }")
     expect(migration).to.contain("await prefixIndex(runner, 'posts', 'title')")
-    expect(migration).not.to.contain('posts_state')
+    expect(migration).to.contain("{ name: 'posts_state', columnNames: ['state', 'id'] }")
   })
 
   it('writes a form, headings that sort and an empty list that offers to clear the filters', () => {

@@ -6,6 +6,7 @@ import {
   readFileSync,
   rmdirSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
@@ -182,7 +183,8 @@ export function isCreate(action: FileAction): action is CreateFile {
 /** Whether there is something to undo: a created file, or code that an edit has inserted. */
 function isDone(folder: string, action: FileAction): boolean {
   const file = join(folder, action.path)
-  if (!existsSync(file) || !lstatSync(file).isFile()) return false
+  // A link to a file is edited, but not deleted.
+  if (!existsSync(file) || !(isCreate(action) ? lstatSync(file) : statSync(file)).isFile()) return false
   if (isCreate(action)) return true
   const text = readFileSync(file, 'utf8')
   return action.remove(text) !== text
