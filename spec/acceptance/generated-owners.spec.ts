@@ -6,6 +6,8 @@ import { resourceActions, resourceDestruction } from '../../src/generator/resour
 import type { ResourceArguments } from '../../src/generator/arguments/command-line.js'
 import { newDatabase } from '../support/databases.js'
 import { describeOnce, engine, itOnce } from '../support/engine.js'
+import { generateCommand } from '../../src/cli/commands/generate.js'
+import { runCommand } from '../support/run-command.js'
 import { Application, INDEPENDENT_OF_ENGINE } from '../support/applications/generated.js'
 import { WALK_OF_ROUTES } from '../support/applications/walk-of-routes.js'
 
@@ -126,6 +128,25 @@ describe('Generated resources that users own', () => {
     rmSync(app.path('node_modules'), { force: true })
     expect(app.tree()).to.deep.equal(accounts)
   })
+
+  itOnce(
+    'leave a policy behind if --force generates them without an owner, which kit generate says',
+    async () => {
+      const application = Application.web()
+      const post = (...args: string[]) =>
+        runCommand(
+          (out) => generateCommand(out, () => application.folder),
+          ['resource', 'post', 'title', ...args],
+        )
+      generate(application.folder, authActions(application.folder, 'user'))
+      await post('--owner', 'user')
+      expect(await post('--owner', 'user', '--force')).to.not.contain('earlier command')
+      expect(await post('--spec', 'full', '--force')).to.contain(
+        'The earlier command has also written src/policies/post.ts. Delete what you no longer need.\n',
+      )
+      application.remove()
+    },
+  )
 
   itOnce('are rejected if they cannot belong to the user who has signed in', () => {
     const application = Application.web()

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { BadRoute, CommandError, problemIn, type Rule } from '../command-errors.js'
 import {
@@ -101,6 +101,24 @@ export function resourceDestruction(folder: string, word: string, hasRun?: HasRu
   const actions = stepsOf(folder, plan, { ...options, useModel })
   if (!recorded) rejectUnrecorded(folder, 'resource', word, actions)
   return destructionOf(folder, actions, hasRun)
+}
+
+/**
+ * Returns the files of an earlier command for a resource that a new one with `--force` neither writes nor leaves out by an option:
+ * the policy of `--owner`, for example.
+ */
+export function leftFiles(folder: string, word: string, options: ResourceArguments): string[] {
+  try {
+    const recorded = recordedFor(folder, word)
+    if (!recorded) return []
+    const own = resourceActions(folder, word, options).map(({ path }) => path)
+    return stepsOf(folder, planOf(folder, recorded.word, recorded.options), recorded.options)
+      .map(({ path }) => path)
+      .filter((path) => !own.includes(path) && isWanted(path, options) && existsSync(join(folder, path)))
+  } catch {
+    // An earlier command that was changed by hand must not prevent that its files are overwritten.
+    return []
+  }
 }
 
 /**

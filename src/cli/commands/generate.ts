@@ -16,7 +16,7 @@ import { jobActions, withJobArguments, type JobFlags } from '../../generator/job
 import { localeActions } from '../../generator/locale-generator.js'
 import { modelActions } from '../../generator/model-generator.js'
 import { migrationActions, migrationAdvice } from '../../generator/migration-generator.js'
-import { resourceActions } from '../../generator/resource-generator.js'
+import { leftFiles, resourceActions } from '../../generator/resource-generator.js'
 import { enterApplication } from '../support/application-folder.js'
 import { printTo, type Output } from '../support/output.js'
 
@@ -57,7 +57,12 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .addOption(DRY_RUN)
     .addOption(FORCE)
     .addHelpText('after', RESOURCE_HELP)
-    .action(writeBy(resourceActions))
+    .action((name: string, attributes: string[], flags: ResourceArguments & WriteFlags) => {
+      const left = flags.force ? leftFiles(folder(), name, { ...flags, attributes }) : []
+      writeBy(resourceActions)(name, attributes, flags)
+      if (left.length > 0)
+        print(`The earlier command has also written ${left.join(', ')}. Delete what you no longer need.`)
+    })
   withModelArguments(command.command('model').alias('m'))
     .summary('generate a model without a resource')
     .description('Generates a model, its spec and the migration for its table, without handlers and pages.')
