@@ -218,7 +218,7 @@ describe('kit generate auth', () => {
     application.write('src/app.ts', text.replace(/export const app = .*/, options))
     const { output } = await kit(application.folder, ['generate', 'auth'])
     expect(output).to.contain(
-      'Add to the options of `new App` in src/app.ts, so that a copied cookie ends with the sign-out: sessionStore: databaseSessions(database), from resource-kit.\n',
+      'Add `sessionStore: databaseSessions(database)` to the options of `new App` in src/app.ts, and import `databaseSessions` from resource-kit. Without it, a copied cookie is valid after the sign-out.\n',
     )
     application.write('src/app.ts', text)
   })

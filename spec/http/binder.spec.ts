@@ -134,6 +134,7 @@ describe('bind(record, attributes, submission)', () => {
     const data = [{ hasOwnProperty: 1 }]
     expect(unreadableOf(bound(new Post(), { data }))).to.have.length(1)
     expect(unreadableOf(bound(new Post(), { data: JSON.stringify(data) }, false))).to.have.length(1)
+    expect(unreadableOf(bound(new Post(), { data }, false))).to.have.length(1)
   })
 
   describe('with rules of class-transformer', () => {

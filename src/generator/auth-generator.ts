@@ -241,6 +241,6 @@ export function authAdvice(folder: string): string[] {
   return isApi(text) || text.includes('sessionStore')
     ? []
     : [
-        `Add to the options of \`new App\` in src/app.ts, so that a copied cookie ends with the sign-out: ${option}, from resource-kit.`,
+        `Add \`${option}\` to the options of \`new App\` in src/app.ts, and import \`databaseSessions\` from resource-kit. Without it, a copied cookie is valid after the sign-out.`,
       ]
 }

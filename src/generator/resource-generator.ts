@@ -115,7 +115,8 @@ export function leftFiles(folder: string, word: string, options: ResourceArgumen
     return stepsOf(folder, planOf(folder, recorded.word, recorded.options), recorded.options)
       .map(({ path }) => path)
       .filter((path) => !own.includes(path) && isWanted(path, options) && existsSync(join(folder, path)))
-  } catch {
+  } catch (error) {
+    if (!(error instanceof CommandError)) throw error
     // An earlier command that was changed by hand must not prevent that its files are overwritten.
     return []
   }

@@ -2,7 +2,6 @@ import type { ClassConstructor } from 'class-transformer'
 import type { Attribute } from '../data/attributes/attributes.js'
 import { BadRequest } from '../errors.js'
 import { coerce, unreadable } from '../data/attributes/coerce.js'
-import { isUnstorable } from '../data/attributes/json-limits.js'
 import { applyFields, exposedFields, hasTransformMetadata } from '../data/attributes/transform-metadata.js'
 
 /** The submitted data of a request. */
@@ -71,11 +70,12 @@ export function bind<T extends object>(
 
 function readValue(value: unknown, attribute: Attribute, submission: Submission): unknown {
   if (attribute.isList) return readList(value, attribute, submission)
+  const { isJson, isForm, timeZone } = submission
+  if (attribute.kind !== 'json') return coerce(value, attribute, timeZone)
+  if (isJson && typeof value === 'string') return value
   // The hidden field of a select or of checkboxes is an empty value next to the others.
-  if (submission.isForm && attribute.kind === 'json' && Array.isArray(value))
-    return value.filter((item) => item !== '')
-  if (submission.isJson && attribute.kind === 'json') return isUnstorable(value) ? unreadable : value
-  return coerce(value, attribute, submission.timeZone)
+  const hasHiddenField = isForm && Array.isArray(value)
+  return coerce(hasHiddenField ? value.filter((item) => item !== '') : value, attribute, timeZone)
 }
 
 /** Reads a list. Empty strings are ignored, so that a form can send the empty list as one empty value. Repeated ids count once. */

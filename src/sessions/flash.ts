@@ -1,4 +1,5 @@
 import { shorten } from '../common/shorten.js'
+
 /** The types of messages in the generated style sheet. An application may add others. */
 export type FlashType = 'success' | 'info' | 'warning' | 'danger' | (string & {})
 

@@ -113,7 +113,7 @@ function isInRange(date: Date): boolean {
 }
 
 export function readJson(value: unknown): unknown {
-  if (typeof value !== 'string') return value
+  if (typeof value !== 'string') return isUnstorable(value) ? unreadable : value
   if (hasTooManyMembers(value, defaultMembersLimit)) return unreadable
   try {
     const json: unknown = JSON.parse(value)

@@ -3,7 +3,7 @@ import type * as ClassTransformer from 'class-transformer'
 import { memoizeByObject } from '../../common/memoize.js'
 import { ancestorsOf } from './attributes.js'
 
-/** The direction in which a rule applies. Without these options, it applies in both. */
+/** The options of a rule: the direction in which it applies (without them, in both), and the name of the field. */
 interface RuleOptions {
   toClassOnly?: boolean
   toPlainOnly?: boolean

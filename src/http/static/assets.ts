@@ -3,7 +3,6 @@ import { readFileSync, statSync, type Stats } from 'node:fs'
 import { join, posix } from 'node:path'
 import { BoundedMap } from '../../common/memoize.js'
 import type { RouteTable } from '../../routing/route-table.js'
-import type { StaticFolder } from '../../routing/static-folder.js'
 
 /** Finds the paths of static files with the digests of their contents. Browsers can cache the files at these paths forever. */
 export class Assets {
@@ -32,14 +31,15 @@ export class Assets {
     const path = posix.join('/', name)
     const canonical = path.split('/').map(encodeURIComponent).join('/')
     for (const folder of this.table.foldersOf(canonical, request)) {
-      const found = this.pathIn(folder, path, folder.fileOf(canonical))
+      const file = folder.fileOf(canonical)
+      const found =
+        file === undefined ? undefined : this.pathIn(join(folder.folder, decodeURIComponent(file)), path)
       if (found !== undefined) return encodeURI(found).replace(/[?#]/g, encodeURIComponent)
     }
     return encodeURI(path)
   }
 
-  private pathIn({ folder }: StaticFolder, path: string, name = '.'): string | undefined {
-    const file = join(folder, decodeURIComponent(name))
+  private pathIn(file: string, path: string): string | undefined {
     const stats = statSync(file, { throwIfNoEntry: false })
     return stats?.isFile() ? withDigest(path, digestOf(file, stats)) : undefined
   }
