@@ -90,7 +90,7 @@ async function measure(url: string): Promise<Record<string, number>> {
   const log = captureLog()
   const app = new App({ api: true, env: 'production', logger: log.logger.child({}, { level: 'info' }) })
   app.use(transaction(database))
-  app.use(queue)
+  app.extend(queue)
   app.post('/plain', async (ctx) => {
     await ctx.save(Object.assign(new Effect(), { text: 'plain' }))
     ctx.status = 201

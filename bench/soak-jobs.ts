@@ -59,7 +59,7 @@ const database = digestsDatabase(await digestsUrl())
 process.env['JOBS'] = '10'
 const app = new App({ api: true, env: 'production', logger: pino({ level: 'warn' }) })
 app.use(transaction(database))
-app.use(jobQueue(database, { jobs: [Insert] }))
+app.extend(jobQueue(database, { jobs: [Insert] }))
 app.post('/jobs/:from/:to', async (ctx) => {
   const [from, to] = [Number(ctx.params['from']), Number(ctx.params['to'])]
   const list = Array.from({ length: to - from }, (_, index) => ({ text: `effect ${from + index}` }))

@@ -23,15 +23,14 @@ const rules: Record<string, Rule> = {
   'server/': { imports: ['command-errors'] },
   'translations/': {},
   'injection/': { types: ['context'] },
-  'logging/': { types: ['context'] },
+  'logging/': { types: ['background', 'context'] },
   'policies/': { imports: ['data/'], types: ['context'] },
   'resources/': {
     imports: ['injection/'],
     types: ['context', 'data/attributes/attribute-of', 'data/lists/declaration', 'policies/policy'],
   },
   'routing/': {
-    // A route loads its extension with its first request.
-    imports: ['injection/', 'resources/', 'openapi/index'],
+    imports: ['injection/', 'resources/'],
     types: ['context', 'data/model', 'data/lists/declaration', 'policies/policy'],
   },
   'http/': {
@@ -68,9 +67,10 @@ const rules: Record<string, Rule> = {
       'generator/',
       'http/security/hosts',
       'index',
+      'injection/middleware-class',
       'jobs/',
       'logging/',
-      'openapi/index',
+      'openapi/',
       'server/',
       'translations/',
     ],
@@ -82,7 +82,7 @@ const rules: Record<string, Rule> = {
 const extensions = ['auth/', 'jobs/', 'mail/', 'openapi/', 'telemetry/']
 
 /** These assemble the folders. Nothing else imports them as values, except that commands import `index`. */
-const assembling = ['application/', 'context', 'extension', 'index']
+const assembling = ['application/', 'background', 'context', 'extension', 'index']
 const aboveApplication = ['index', 'cli/', 'generator/', 'testing/', ...extensions]
 
 describe('The imports of src', () => {
@@ -116,17 +116,6 @@ describe('The imports of src', () => {
     expect(upward).to.deep.equal([])
   })
 
-  it('of openapi/ are dynamic, so that an application loads it with the first request of a document', () => {
-    const outside = files.filter((file) => !file.startsWith('openapi/'))
-    const early = outside.filter((file) =>
-      /^(?:import|export)(?: (?!type )[^'"]*from)? '[./]+openapi\//m.test(
-        readFileSync(join(root, 'src', `${file}.ts`), 'utf8'),
-      ),
-    )
-    expect(outside.flatMap(importsOf).some(({ target }) => target === 'openapi/index')).to.equal(true)
-    expect(early).to.deep.equal([])
-  })
-
   it('have no circle at run time, and at most one circle of folders in types: what a context has', () => {
     const values = new Map<string, string[]>()
     const all = new Map<string, string[]>()
@@ -137,7 +126,9 @@ describe('The imports of src', () => {
         all.set(folderOf(file), [...(all.get(folderOf(file)) ?? []), folderOf(target)])
       }
     expect(circlesOf(values)).to.deep.equal([])
-    expect(circlesOf(all)).to.deep.equal([['context', 'injection', 'policies', 'resources', 'routing']])
+    expect(circlesOf(all)).to.deep.equal([
+      ['background', 'context', 'injection', 'policies', 'resources', 'routing'],
+    ])
   })
 
   it('have a rule for every folder and file', () => {

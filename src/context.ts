@@ -1,9 +1,10 @@
 import type { Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
+import type { Background, JobConstructor, JobContext } from './background.js'
 import type { MiddlewareDescription } from './resources/route-description.js'
-import type { Database } from './data/database.js'
 import type { PathParams } from './routing/path-types.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
+import type { Scope } from './routing/scope.js'
 
 /**
  * The context of a request: Koa's context with the framework's members. An application can declare its own members.
@@ -56,88 +57,6 @@ export interface ContextMembers {
   readonly requestId: string
 }
 
-/** The members of a context that a job has. Policies do not apply, because a job has no user. */
-export interface JobContext extends Pick<
-  Context,
-  | 'tx'
-  | 'find'
-  | 'findOneBy'
-  | 'load'
-  | 'save'
-  | 'destroy'
-  | 'afterCommit'
-  | 't'
-  | 'locale'
-  | 'timeZone'
-  | 'renderToString'
-  | 'urlFor'
-  | 'log'
-> {
-  /** The id of the job. It is the same in each attempt, so that other services can use it as an idempotency key. */
-  readonly id: string
-  /** The name of the job's class: `SendDigest`. */
-  readonly name: string
-  /** The number of the attempt, from 1. */
-  readonly attempt: number
-  /** Aborts when the run must end: after its timeout, when another process has taken over, or at a shutdown. */
-  readonly signal: AbortSignal
-  /** The id of the request that enqueued the job; undefined if no request did. */
-  readonly requestId: string | undefined
-}
-
-/** Runs work without a request, with the services of an application. */
-export interface Background {
-  readonly env: string
-  /** Calls `work` with a new instance of a class for a job. */
-  instantiate<T extends object>(
-    target: JobConstructor<T>,
-    job: JobContext,
-    work: (instance: T) => unknown,
-  ): unknown
-  /**
-   * Creates the context and the transaction of one attempt of a job.
-   *
-   * @param fields the fields of each line of the job's log
-   */
-  begin(
-    database: Database,
-    job: Pick<JobContext, 'id' | 'name' | 'attempt' | 'signal' | 'requestId'>,
-    fields: object,
-  ): { job: JobContext; transaction: BackgroundTransaction }
-  /**
-   * Runs a job within the `aroundJob` hooks of the middleware.
-   *
-   * @param fields receives fields for the job's line in the log
-   */
-  around(job: JobContext, fields: object, run: () => Promise<void>): Promise<void>
-}
-
-/** A queue of background jobs, to which extensions add their own jobs. */
-export interface Queue {
-  /**
-   * Declares a job.
-   *
-   * @param name the name of the job in the database
-   * @param perform runs the job. After an error with `isPermanent`, the job is dead and not retried
-   */
-  declare(name: string, perform: (args: object, job: JobContext) => Promise<unknown>): void
-  /** Enqueues a job in the transaction of a request or a job. */
-  push(ctx: JobContext | Context, name: string, args: object): Promise<unknown>
-}
-
-/** The transaction of a job. */
-export interface BackgroundTransaction {
-  commit(): Promise<void>
-  rollback(): Promise<void>
-  /** The callbacks that run after the commit. */
-  readonly hooks: readonly (() => unknown)[]
-}
-
-/** The class of a job, which the application instantiates. */
-// tsyringe calls the constructor with the dependencies it resolves, of any type.
-// oxlint-disable-next-line no-explicit-any
-export type JobConstructor<T = object> = new (...dependencies: any[]) => T
-
 /** A file of a multipart form. It is deleted after the response. */
 export interface UploadedFile {
   /** The path of the temporary file. */
@@ -150,21 +69,15 @@ export interface UploadedFile {
 }
 
 /**
- * A function that runs before and after the handler, which it calls by `next`. Middleware for Koa can be used, too. Hooks are
- * properties of the function, or static members of a middleware class.
+ * A function that runs before and after the handler, which it calls by `next`. Middleware for Koa can be used, too. A middleware
+ * class has the properties as static members.
  */
-export interface Middleware extends Hooks {
+export interface Middleware extends MiddlewareOptions {
   (ctx: Context, next: Next): unknown
-  /**
-   * The middleware class that the function instantiates for each request.
-   *
-   * @internal
-   */
-  middlewareClass?: Function
 }
 
-/** The properties that a middleware can have. A session store can have them, too. */
-export interface Hooks {
+/** The properties of a middleware: when it runs, and what it needs. */
+export interface MiddlewareOptions {
   /**
    * Whether the middleware runs before the body is read, when `ctx.request.body` and `ctx.tx` are not available. All other
    * middleware runs afterwards. Within both groups, the order is that of the declarations.
@@ -174,18 +87,47 @@ export interface Hooks {
   guardsFiles?: boolean
   /** Whether the middleware needs sessions. An API application has none, and does not start with such a middleware. */
   needsSession?: boolean
-  /** The feature that needs the session secret even in an API application, for the message if there is none: `Signed tokens`. */
-  needsSecret?: string
   /** Whether the middleware may call `next` again after a failure. Any other middleware may call `next` only once. */
   callsAgain?: boolean
+  /** The middleware's part of the OpenAPI document, for the routes that it runs for. */
+  openapi?: MiddlewareDescription | ((route: DeclaredRoute, method: string) => MiddlewareDescription)
+  /** What the middleware needs for as long as the application lives: `transaction()` opens its database. */
+  extension?: Hooks
+}
+
+/**
+ * Something that belongs to an application for as long as it lives, such as a queue of jobs: `app.extend(jobs)`. A middleware
+ * belongs to requests instead.
+ */
+export interface Extension extends Hooks {
+  /** The name of the function that creates the extension: `jobQueue`. An application has one extension of a name. */
+  readonly name: string
+  /** The middleware for everything that is declared below `app.extend`. */
+  readonly middleware?: Middleware
+  /**
+   * Declares routes and middleware in the scope that is extended: the application, a group or a host. Each scope can have such an
+   * extension of its own.
+   */
+  declare?(scope: Scope): void
+}
+
+/**
+ * What runs at certain times in the life of an application. Extensions, middleware (as its `extension`) and session stores have
+ * these members, all of which are optional.
+ */
+export interface Hooks {
+  /** The properties and methods that are added to the context of every request. Declare their types in `Context`. */
+  members?: PropertyDescriptorMap & ThisType<Context>
+  /** Further classes that the application instantiates, so that their dependencies are checked, and tests can replace them. */
+  injects?: readonly JobConstructor[]
+  /** The feature that needs the session secret even in an API application, for the message if there is none: `Signed tokens`. */
+  needsSecret?: string
   /** Whether the middleware sets `ctx.user`. Declare `idempotency()` below such a middleware, because a key belongs to a user. */
   setsUser?: boolean
   /** Whether the middleware recognizes requests that a client sends twice by a key, as `idempotency()` does. */
   recognizesKeys?: boolean
-  /** The middleware's part of the OpenAPI document, for the routes that it runs for. */
-  openapi?: MiddlewareDescription | ((route: DeclaredRoute, method: string) => MiddlewareDescription)
-  /** The properties and methods that the middleware adds to the context of every request. Declare their types in `Context`. */
-  contextMembers?: PropertyDescriptorMap & ThisType<Context>
+  /** Receives the object that runs work without a request. It is called before `start`. */
+  background?(background: Background): void
   /**
    * Runs when the application starts.
    *
@@ -194,14 +136,19 @@ export interface Hooks {
    */
   start?(logger: Logger, env: string): Promise<void>
   /**
-   * Checks the routes that the middleware runs before. It is called at the start, when all middleware has started.
+   * Checks routes at the start, when everything has started.
    *
-   * @throws DeclarationError when a route cannot work with the middleware
+   * @param routes those that the middleware runs before; without a middleware, all routes
+   * @throws DeclarationError when a route cannot work
    */
   checkRoutes?(routes: readonly DeclaredRoute[], logger: Logger, env: string): Promise<void>
   /** Runs when the application accepts requests, but not in the `test` environment. */
   listening?(logger: Logger): void
-  /** Rejects if the middleware is not able to work. `GET /up` then returns 503. */
+  /** Prepares the context of every request, including requests that no route matches. */
+  begin?(ctx: Context): void
+  /** Runs around each run of a job, outside of its transaction. It calls `run` once. */
+  aroundJob?(job: JobContext, run: () => Promise<void>): Promise<void>
+  /** Rejects if a request could not be handled. `GET /up` then returns 503. */
   check?(): Promise<void>
   /**
    * Finishes work when the application begins to shut down, while pending requests are finished, too.
@@ -209,18 +156,8 @@ export interface Hooks {
    * @param deadline the time at which the shutdown continues even if the work is not finished
    */
   finish?(deadline: Date): Promise<unknown>
-  /** Runs when the application stops, to release resources. The middleware that was declared last stops first. */
+  /** Runs when the application stops, to release resources. What was declared last stops first. */
   stop?(): Promise<void>
-  /** Prepares the context of every request, including requests that no route matches. */
-  begin?(ctx: Context): void
-  /** Receives the object that runs work without a request. It is called before `start`. */
-  background?(background: Background): void
-  /** Runs around each run of a job, outside of its transaction. It calls `run` once. */
-  aroundJob?(job: JobContext, run: () => Promise<void>): Promise<void>
-  /** Further classes that the application instantiates, so that their dependencies are checked, and tests can replace them. */
-  injects?: readonly JobConstructor[]
-  /** The function that created the middleware, for example `jobQueue`. `app.uses` finds the middleware by it. */
-  factory?: Function
 }
 
 /** A function that responds to a request. A returned Error is treated like a thrown one. */

@@ -61,7 +61,7 @@ export { descriptionOf } from './resources/describe.js'
 export { CustomFilter, RenamedFilter } from './data/lists/declaration.js'
 export { pathNames, type PathNames } from './naming/names.js'
 export { collectionName, itemName, recordName } from './naming/words.js'
-export type { Declarations, DeclaredDocument } from './routing/scope.js'
+export type { Declarations } from './routing/scope.js'
 
 // Secrets, durations and processes
 export { sessionSecrets } from './sessions/secrets.js'

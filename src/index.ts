@@ -7,7 +7,7 @@
 // The application
 export { App } from './application/application.js'
 export type { AppOptions } from './application/options.js'
-export { Scope, type DocumentOptions } from './routing/scope.js'
+export { Scope } from './routing/scope.js'
 export type { DeclaredRoute, RouteResource } from './routing/declared-route.js'
 export type { Match } from './routing/route-table.js'
 export type { PathArgument, PathPattern } from './routing/path.js'
@@ -18,18 +18,16 @@ export type { TrustedProxies } from './http/security/forwarded.js'
 export type { BodyFormat } from './http/body/body-kind.js'
 export type { Responses } from './http/responder.js'
 export type {
-  Background,
-  BackgroundTransaction,
   Context,
+  Extension,
   Handler,
   Hooks,
-  JobConstructor,
-  JobContext,
   Middleware,
-  Queue,
+  MiddlewareOptions,
   State,
   UploadedFile,
 } from './context.js'
+export type { Background, BackgroundTransaction, JobConstructor, JobContext, Queue } from './background.js'
 export type { Next } from 'koa'
 
 // The members of the context. Each of these files adds its own to the `Context` type.

@@ -8,7 +8,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import 'reflect-metadata'
-import { buildDocument, documentsOf, toText } from '../../dist/src/openapi/index.js'
+import { buildDocument, documentsOf } from '../../dist/src/openapi/document.js'
+import { toText } from '../../dist/src/openapi/serve.js'
 import { documentedApplication } from '../../dist/spec/support/applications/documented.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

@@ -37,7 +37,7 @@ async function prepareBlog() {
   const isSource = (path) => !/[\\/](node_modules|dist|db|spec)$/.test(path)
   cpSync(join(here, '../../examples/blog'), blog, { recursive: true, filter: isSource })
   const file = join(blog, 'src/app.ts')
-  const source = readFileSync(file, 'utf8').replace('app.use(', 'app.use(telemetry())\n\napp.use(')
+  const source = readFileSync(file, 'utf8').replace('app.use(', 'app.extend(telemetry())\n\napp.use(')
   writeFileSync(file, `import { telemetry } from 'resource-kit/telemetry'\n${source}`)
   await build(blog, 'everything')
 }

@@ -196,7 +196,7 @@ describe('The channel', () => {
     async function visit(...paths: string[]): Promise<void> {
       const app = new App({ env: 'production', templates: folder, secret: 'x'.repeat(40), logger })
       // No mail server listens there.
-      app.use(mailer({ from: 'shop@shop.example', url: 'smtp://127.0.0.1:1' }))
+      app.extend(mailer({ from: 'shop@shop.example', url: 'smtp://127.0.0.1:1' }))
       app.use(transaction(database, { checksMigrations: false }))
       app.use(translations(folder))
       app.get('/pages/:name', (ctx) => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import * as fc from 'fast-check'
-import { buildDocument, documentsOf, type OpenApiDocument } from '../../src/openapi/index.js'
+import { buildDocument, documentsOf, type OpenApiDocument } from '../../src/openapi/document.js'
 import { testApplication, type TestApplication } from '../../src/testing/index.js'
 import {
   Book,

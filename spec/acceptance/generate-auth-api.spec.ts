@@ -75,7 +75,7 @@ describe('kit generate auth in an API application', () => {
       'app.use(parameterLogger())',
       'app.use(transaction(database))',
       "app.use(translations('locales'))",
-      'app.use(mailer())',
+      'app.extend(mailer())',
       'app.use(authenticateUser)',
       'app.resource(PasswordResetResource)',
       'app.resource(SignUpResource)',

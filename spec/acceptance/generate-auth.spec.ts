@@ -95,7 +95,7 @@ describe('kit generate auth', () => {
     generate(application.folder, authActions(application.folder, 'user'))
     const lines = application.read('src/app.ts').split('\n')
     const places = [
-      'app.use(mailer())',
+      'app.extend(mailer())',
       'app.use(authenticateUser)',
       'mailInbox(app)',
       'app.use(requireUser())',

@@ -4,6 +4,7 @@ import { Column, Entity } from 'typeorm'
 import { App, BaseResource, Database, Model, Resource, transaction, type Context } from '../../src/index.js'
 import { newDatabase } from '../support/databases.js'
 import { Site } from '../support/site.js'
+import { openapi } from '../../src/openapi/index.js'
 
 enum Priority {
   None,
@@ -45,7 +46,7 @@ describe('A column with a numeric enum', () => {
     await database.synchronize()
     const app = new App({ api: true })
     app.use(transaction(database))
-    app.openapi('/openapi.json', { title: 'Tickets', version: '1' })
+    app.extend(openapi('/openapi.json', { title: 'Tickets', version: '1' }))
     app.resource(TicketsResource)
     site = await Site.open(app)
   })

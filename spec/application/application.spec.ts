@@ -608,12 +608,14 @@ describe('App', () => {
       await Promise.all([app.close(), once(socket, 'close')])
     })
 
-    it('starts, checks and stops middleware that has these methods', async () => {
+    it('starts, checks and stops the extensions of middleware', async () => {
       const calls: string[] = []
       const middleware: Middleware = Object.assign(mark('held'), {
-        start: async () => void calls.push('start'),
-        check: async () => void calls.push('check'),
-        stop: async () => void calls.push('stop'),
+        extension: {
+          start: async () => void calls.push('start'),
+          check: async () => void calls.push('check'),
+          stop: async () => void calls.push('stop'),
+        },
       })
       const app = new App()
       app.group('/deep', (group) => group.use(middleware).get('/', text('deep')))
@@ -625,7 +627,8 @@ describe('App', () => {
 
     it('returns 503 for /up if a check fails', async () => {
       const app = new App()
-      app.use(Object.assign(mark('sick'), { check: () => Promise.reject(new Error('no database')) }))
+      const extension = { check: () => Promise.reject(new Error('no database')) }
+      app.use(Object.assign(mark('sick'), { extension }))
       const { get } = await visit(app).then((it) => ({ get: it.get.bind(it) }))
       expect((await get('/up')).status).to.equal(503)
     })
@@ -754,7 +757,7 @@ describe('App', () => {
       const app = new App({ env, api: true, proxy: 0, logger: pino({ level: 'silent' }) })
       const options = own === undefined ? {} : { env: own }
       const witness: Middleware = Object.assign((_: Context, next: () => Promise<void>) => next(), {
-        start: async (_: unknown, started: string) => void seen.push(started),
+        extension: { start: async (_: unknown, started: string) => void seen.push(started) },
       })
       app.use(witness)
       app.use(forceSSL(options))

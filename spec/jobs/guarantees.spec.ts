@@ -188,7 +188,7 @@ describe('jobQueue(database, options)', () => {
     const app = new App({ api: true })
     app.use(transaction(database))
     expect(() => {
-      app.use(jobQueue(database, { jobs: [Dependent] }))
+      app.extend(jobQueue(database, { jobs: [Dependent] }))
       app.callback()
     }).to.throw(DeclarationError, 'Dependent')
   })
@@ -196,7 +196,7 @@ describe('jobQueue(database, options)', () => {
   itOnce('rejects the first call of ctx.enqueue in a route without transaction()', async () => {
     const memory = digestsDatabase(await digestsUrl())
     const app = new App({ api: true, logger: captureLog().logger })
-    app.use(jobQueue(memory, { jobs: [Once] }))
+    app.extend(jobQueue(memory, { jobs: [Once] }))
     let error: unknown
     app.post('/', async (ctx) => {
       error = await failure(ctx.enqueue(Once, { text: '' }))
@@ -213,7 +213,7 @@ describe('jobQueue(database, options)', () => {
     const app = new App({ api: true, env: 'production', logger: log.logger })
     const empty = digestsDatabase('sqlite::memory:')
     app.use(transaction(empty))
-    app.use(jobQueue(empty, { jobs: [Once], poll: 50 }))
+    app.extend(jobQueue(empty, { jobs: [Once], poll: 50 }))
     app.get('/', (ctx) => (ctx.body = 'served'))
     const site = await Site.open(app)
     await delay(400)

@@ -33,8 +33,8 @@ describe('Mails of mailer({ jobs })', () => {
     jobs = jobQueue(database, { jobs: [Anything], queues: ['urgent', 'default'] })
     const app = new App({ api, templates: folder })
     app.use(transaction(database))
-    app.use(jobs)
-    app.use(mailer({ from: 'Shop <shop@example.com>', ...options, jobs }))
+    app.extend(jobs)
+    app.extend(mailer({ from: 'Shop <shop@example.com>', ...options, jobs }))
     app.post('/', async (ctx) => {
       const { status = 201, queued = true } = ctx.request.body as { status?: number; queued?: boolean }
       sendMail(ctx, { to: 'ada@example.com', name: 'welcome', locals: { name: 'Ada' }, queued })

@@ -196,7 +196,7 @@ describe('A worker', () => {
       sessionStore: databaseSessions(database),
     })
     const jobs = jobQueue(database, queue)
-    app.use(transaction(database)).use(jobs)
+    app.use(transaction(database)).extend(jobs)
     const site = await Site.open(app)
     behavior.perform = () => delay(60_000, undefined, { ref: false })
     await jobs.enqueue(database.manager, Anything, { text: 'a' })

@@ -66,7 +66,7 @@ describe('Mails', () => {
   ): Promise<Site> {
     const logger = pino({ level: 'silent' })
     const app = new App({ templates: join(folder, 'templates'), logger, ...more })
-    app.use(mailer({ from: 'Shop <shop@example.com>', ...options }))
+    app.extend(mailer({ from: 'Shop <shop@example.com>', ...options }))
     if (isTransactional) app.use(transaction(database))
     app.use(translations(join(folder, 'locales')))
     mailInbox(app)
@@ -172,7 +172,7 @@ describe('Mails', () => {
 
   it('are sent once by a request that is retried, and not at all if the commit fails', async () => {
     const app = new App({ templates: join(folder, 'templates'), logger: captureLog().logger })
-    app.use(mailer())
+    app.extend(mailer())
     app.use(transaction(database))
     app.use(translations(join(folder, 'locales')))
     let attempts = 0
@@ -233,7 +233,7 @@ describe('Mails', () => {
   it('are received if a request sends them while the application is closing', async () => {
     const [mail] = await receive(async (url) => {
       const app = new App({ templates: join(folder, 'templates'), logger: pino({ level: 'silent' }) })
-      app.use(mailer({ url })).use(translations(join(folder, 'locales')))
+      app.extend(mailer({ url })).use(translations(join(folder, 'locales')))
       let begin = (): void => {}
       const begun = new Promise<void>((resolve) => (begin = resolve))
       let isClosing = false

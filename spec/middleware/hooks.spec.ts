@@ -4,9 +4,12 @@ import { App, type Context, type Hooks, type Middleware } from '../../src/index.
 import { Site } from '../support/site.js'
 
 function middleware(hooks: Hooks): Middleware {
-  return Object.assign(function hooked(_ctx: Context, next: () => Promise<void>) {
-    return next()
-  }, hooks)
+  return Object.assign(
+    function hooked(_ctx: Context, next: () => Promise<void>) {
+      return next()
+    },
+    { extension: hooks },
+  )
 }
 
 describe('The hooks of middleware', () => {
@@ -86,7 +89,7 @@ describe('The hooks of middleware', () => {
 
   it('add members to the context of each request', async () => {
     const app = new App({ env: 'test', logger: silent })
-    app.use(middleware({ contextMembers: { greeting: { value: (name: string) => `Hello ${name}` } } }))
+    app.use(middleware({ members: { greeting: { value: (name: string) => `Hello ${name}` } } }))
     app.get('/', (ctx) => {
       ctx.body = Reflect.get(ctx, 'greeting')('Ada')
     })
@@ -97,19 +100,16 @@ describe('The hooks of middleware', () => {
 
   it('cannot replace a member of the context', () => {
     const app = new App({ env: 'test', logger: silent })
-    app.use(middleware({ contextMembers: { redirect: { value: () => undefined } } }))
+    app.use(middleware({ members: { redirect: { value: () => undefined } } }))
     expect(() => app.callback()).to.throw(
       'hooked() adds ctx.redirect, which the context already has. Choose another name for the member.',
     )
   })
 
-  it('are static members of a middleware class', async () => {
+  it('are in the static extension of a middleware class', async () => {
     const calls: string[] = []
     class Audit {
-      static readonly calls = calls
-      static async start(): Promise<void> {
-        this.calls.push('start')
-      }
+      static readonly extension = { start: async () => void calls.push('start') }
       handle(_ctx: Context, next: () => Promise<void>): Promise<void> {
         return next()
       }

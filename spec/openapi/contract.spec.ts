@@ -16,6 +16,7 @@ import {
 } from '../../src/index.js'
 import { testApplication, type RequestOptions, type TestApplication } from '../../src/testing/index.js'
 import { databaseWithTables } from '../support/databases.js'
+import { openapi } from '../../src/openapi/index.js'
 
 @Entity('notes')
 class Note extends Model {
@@ -121,7 +122,7 @@ describe('testApplication(app, database, { contract: true })', () => {
     database = open(url)
     const app = new App({ api: true, env: 'spec' })
     app.use(transaction(database))
-    app.openapi('/openapi.json', { title: 'Notes', version: '1' })
+    app.extend(openapi('/openapi.json', { title: 'Notes', version: '1' }))
     app.resource(NotesResource)
     app.resource(OpenNotesResource)
     app.resource(LoginsResource)

@@ -3,12 +3,13 @@ import { expect } from 'chai'
 import { Type } from 'class-transformer'
 import { IsOptional } from 'class-validator'
 import { App, BaseResource, Describe, Queryable, Resource, Route, type Context } from '../../src/index.js'
-import { buildDocument, documentsOf, type OpenApiDocument } from '../../src/openapi/index.js'
+import { buildDocument, documentsOf, type OpenApiDocument } from '../../src/openapi/document.js'
 import { documentedApplication, Message, TagsResource } from '../support/applications/documented.js'
 import { Letter } from '../support/applications/letters.js'
 import { loadExample } from '../support/applications/example.js'
 import { loadExampleMembers } from '../support/applications/example-members.js'
 import { Site } from '../support/site.js'
+import { openapi } from '../../src/openapi/index.js'
 
 /** The document of an application at a path. */
 function documentOf({ declarations }: App, path = '/openapi.json'): OpenApiDocument {
@@ -64,7 +65,7 @@ describe('The OpenAPI document', () => {
       override update() {}
     }
     const app = new App({ api: true })
-    app.openapi('/openapi.json', { title: 'Letters', version: '1' })
+    app.extend(openapi('/openapi.json', { title: 'Letters', version: '1' }))
     app.resource(LettersResource)
     const { paths, components } = documentOf(app) as Any
     const item = paths['/letters/{letter_id}']
@@ -370,7 +371,7 @@ describe('A mistake in the OpenAPI document', () => {
   /** The message with which an application does not start. */
   async function mistake(declare: (app: App) => unknown): Promise<string> {
     const app = new App({ api: true, env: 'test' })
-    app.openapi('/openapi.json', { title: 'A', version: '1' })
+    app.extend(openapi('/openapi.json', { title: 'A', version: '1' }))
     try {
       declare(app)
       await app.start()
@@ -392,7 +393,7 @@ describe('A mistake in the OpenAPI document', () => {
       }),
     ).to.equal(
       'DeclarationError: Two operations of the document /openapi.json have the id "hello": GET /a (hello) and GET /b (hello). Set ' +
-        'the "operationId" option of one of them, or declare app.openapi in the group or host of each.',
+        'the "operationId" option of one of them, or extend the group or host of each with openapi().',
     )
     expect(
       await mistake((app) => {
@@ -433,9 +434,9 @@ describe('A mistake in the OpenAPI document', () => {
   })
 
   it('is a second document of one scope', async () => {
-    expect(await mistake((app) => app.openapi('/other.json', { title: 'A', version: '1' }))).to.include(
-      'The OpenAPI documents /openapi.json and /other.json describe the same routes.',
-    )
+    expect(
+      await mistake((app) => app.extend(openapi('/other.json', { title: 'A', version: '1' }))),
+    ).to.include('The OpenAPI documents /openapi.json and /other.json describe the same routes.')
   })
 
   it('is @Describe with options where there is none of the seven handlers', async () => {
@@ -470,7 +471,7 @@ describe('A mistake in the OpenAPI document', () => {
 
   it('does not stop the start in production', async () => {
     const app = new App({ api: true, env: 'production' })
-    app.openapi('/openapi.json', { title: 'A', version: '1' })
+    app.extend(openapi('/openapi.json', { title: 'A', version: '1' }))
     app.get('/a', () => '', { responses: { 200: 'text/plain' } })
     await app.start()
   })

@@ -3,6 +3,7 @@ import type { Browser } from 'playwright-core'
 import { App, csrf, type Context } from '../../src/index.js'
 import { describeInBrowser, startBrowser, visit } from '../support/browser.js'
 import { Site } from '../support/site.js'
+import { openapi } from '../../src/openapi/index.js'
 
 function hello(ctx: Context) {
   return ctx.respond({ json: { name: 'Ada' } })
@@ -25,7 +26,7 @@ describeInBrowser('The page of an OpenAPI document', () => {
     it(`shows the document and sends requests, in ${api ? 'an API' : 'a web'} application`, async () => {
       const app = new App({ api })
       if (!api) app.use(csrf())
-      app.openapi('/openapi.json', { title: 'Greetings', version: '1', page: '/docs' })
+      app.extend(openapi('/openapi.json', { title: 'Greetings', version: '1', page: '/docs' }))
       app.get('/hello', hello, { summary: 'Greets', responses: { 200: 'application/json' } })
       app.post('/messages', send, { body: false, responses: { 201: 'application/json' } })
       const site = await Site.open(app)

@@ -235,10 +235,12 @@ describe('@Use', () => {
     const calls: string[] = []
     const counting = (name: string): Middleware =>
       Object.assign(mark(name), {
-        start: async () => void calls.push(`${name} starts`),
-        stop: async () => void calls.push(`${name} stops`),
-        check: async () => void calls.push(`${name} is checked`),
-        begin: () => void calls.push(`${name} begins`),
+        extension: {
+          start: async () => void calls.push(`${name} starts`),
+          stop: async () => void calls.push(`${name} stops`),
+          check: async () => void calls.push(`${name} is checked`),
+          begin: () => void calls.push(`${name} begins`),
+        },
       })
     const shared = counting('shared')
 

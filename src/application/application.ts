@@ -1,14 +1,14 @@
 import type { RequestListener, ServerResponse } from 'node:http'
 import type Koa from 'koa'
 import { resolve } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import type { Logger } from 'pino'
-import type { Hooks, Middleware } from '../context.js'
+import type { Extension, Middleware } from '../context.js'
 import { createKoa } from './koa.js'
 import { BackgroundWork } from './background.js'
 import { checkValues, type AppOptions } from './options.js'
 import { requestSteps } from './request.js'
 import { addMembers, extendContext } from './context-members.js'
+import { Extensions, rejectMisplacedHooks } from './extensions.js'
 import { DeclarationError } from '../errors.js'
 import { currentEnvironment } from '../common/environment.js'
 import { Assets } from '../http/static/assets.js'
@@ -67,12 +67,14 @@ export class App extends Scope {
   private readonly cors: Cors | undefined
   private listener: RequestListener | undefined
   private readonly lifecycle: Lifecycle
+  private readonly extensions: Extensions
 
   /** @throws DeclarationError when an option is wrong */
   constructor(options: AppOptions = {}) {
     super(new Declarations(new Injector(options.container), options))
     checkValues(options)
     this.settings = options
+    this.extensions = new Extensions(this.declarations.extensions, options.sessionStore)
     this.env = options.env ?? currentEnvironment()
     const worker = workerNumber()
     this.logger = withRedactedErrors(options.logger ?? createLogger(this.env), worker ? { worker } : {})
@@ -83,8 +85,8 @@ export class App extends Scope {
       callback: () => this.callback(),
       start: () => this.start(),
       listening: () => this.listening(),
-      finish: (deadline: Date) => this.finish(deadline),
-      stop: () => this.stop(),
+      finish: (deadline: Date) => this.extensions.finish(deadline, logger),
+      stop: () => this.extensions.stop(),
     }
     this.lifecycle = new Lifecycle(served, options, worker === undefined ? undefined : primary)
     this.cors = options.cors && new Cors(options.cors)
@@ -167,13 +169,12 @@ export class App extends Scope {
   }
 
   /**
-   * Returns the application's middleware that a function has created: `app.uses(jobQueue)`.
-   *
-   * @internal
+   * Returns the extension that a function has created: `app.extension(jobQueue)`. Undefined if the application has none, or if
+   * its name is not that of the function.
    */
-  uses<Made extends Middleware>(factory: (...args: never[]) => Made): Made | undefined {
-    // The cast is correct, because the function returns this type.
-    return [...this.declarations.middleware].find((it) => it.factory === factory) as Made | undefined
+  extension<Made extends Extension>(factory: (...args: never[]) => Made): Made | undefined {
+    // The cast is correct, because only this function returns extensions of its name.
+    return this.extensions.named(factory.name) as Made | undefined
   }
 
   /** The configured address: `http://127.0.0.1:3000`. */
@@ -197,12 +198,7 @@ export class App extends Scope {
     // Not awaited, because it may have many files to delete. It never rejects.
     void removeStaleUploads()
     const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)
-    for (const hooks of this.hooks) hooks.background?.(background)
-    for (const hooks of this.hooks) await hooks.start?.(logger, this.env)
-    for (const middleware of this.declarations.middleware) {
-      const routes = table.routes.filter((route) => route.middleware.includes(middleware))
-      await middleware.checkRoutes?.(routes, logger, this.env)
-    }
+    await this.extensions.start(table.routes, background, logger, this.env)
   }
 
   /**
@@ -214,39 +210,14 @@ export class App extends Scope {
   }
 
   private listening(): void {
-    if (this.env !== 'test') for (const hooks of this.hooks) hooks.listening?.(this.logger)
-  }
-
-  /** Lets the middleware finish its work until the deadline. It never rejects, because the shutdown continues in any case. */
-  private async finish(deadline: Date): Promise<void> {
-    const timeout = setTimeout(Math.max(0, deadline.getTime() - Date.now()), undefined, { ref: false })
-    const work = this.hooks.map(async (hooks) => hooks.finish?.(deadline))
-    for (const part of work) part.catch((error: unknown) => this.logger.error(error, 'work was not finished'))
-    await Promise.race([Promise.allSettled(work), timeout])
-  }
-
-  /**
-   * Stops all middleware in reverse order, even if some of it fails.
-   *
-   * @throws the error of a middleware, or an AggregateError of several
-   */
-  private async stop(): Promise<void> {
-    const errors: unknown[] = []
-    for (const hooks of this.hooks.toReversed()) {
-      try {
-        await hooks.stop?.()
-      } catch (error) {
-        errors.push(error)
-      }
-    }
-    if (errors.length > 1) throw new AggregateError(errors, 'Several middleware functions failed to stop.')
-    if (errors.length === 1) throw errors[0]
+    if (this.env !== 'test') this.extensions.listening(this.logger)
   }
 
   /** Composes the function that handles requests. */
   private compose(): RequestListener {
     const { api = false, templates = 'templates', helpers = {} } = this.settings
     const timeZone = knownTimeZone(this.settings.timeZone) ?? 'UTC'
+    this.declarations.middleware.forEach(rejectMisplacedHooks)
     if (api) this.prepareApi()
     const { table, policies } = this.declarations
     const pages = new Pages(table, new Assets(table, this.isProduction), helpers, {
@@ -263,8 +234,8 @@ export class App extends Scope {
       policies,
       timeZone,
     })
-    for (const { name, contextMembers } of this.declarations.middleware)
-      if (contextMembers) addMembers(this.koa.context, contextMembers, name)
+    for (const [hooks, middleware] of this.declarations.extensions)
+      addMembers(this.koa.context, hooks.members ?? {}, middleware?.name ?? Reflect.get(hooks, 'name'))
     // The type of Koa's context does not include the members that `extendContext` has added.
     for (const step of this.steps(pages)) this.koa.use(step as unknown as Koa.Middleware)
     this.koa.on('error', (error: unknown, ctx?: Koa.Context) =>
@@ -301,7 +272,7 @@ export class App extends Scope {
       developmentHosts: isDevelopment
         ? developmentHosts(hosts, process.env['KIT_DEV'] ?? this.configuredHost)
         : undefined,
-      beginning: this.hooks.filter(({ begin }) => begin),
+      beginning: this.extensions.all.filter(({ begin }) => begin),
       session: api ? undefined : this.sessions(),
       readBody: bodyReader(settings),
       overridesMethod: !api,
@@ -312,7 +283,8 @@ export class App extends Scope {
 
   /** Rejects middleware that needs sessions. Sets Koa's keys for middleware that signs, as `sessions` does otherwise. */
   private prepareApi(): void {
-    for (const { name, needsSession, needsSecret } of this.declarations.middleware) {
+    for (const { name, needsSession, extension } of this.declarations.middleware) {
+      const { needsSecret } = extension ?? {}
       if (needsSecret) this.koa.keys = sessionSecrets(this.settings.secret, this.env, needsSecret)
       if (!needsSession) continue
       throw new DeclarationError(
@@ -334,18 +306,12 @@ export class App extends Scope {
   /**
    * Whether the application handles requests: not while it is closing.
    *
-   * @throws the error of a middleware that cannot work
+   * @throws the error of an extension that cannot work
    */
   private async check(): Promise<boolean> {
     if (this.lifecycle.isClosing) return false
-    for (const hooks of this.hooks) await hooks.check?.()
+    await this.extensions.check()
     return true
-  }
-
-  /** Everything with hooks: the middleware, and the session store. */
-  private get hooks(): Hooks[] {
-    const { sessionStore } = this.settings
-    return [...this.declarations.middleware, ...(sessionStore ? [sessionStore] : [])]
   }
 
   private get configuredPort(): number {

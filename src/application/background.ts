@@ -1,6 +1,7 @@
 import type Koa from 'koa'
 import type { Logger } from 'pino'
-import type { Background, Context, JobConstructor, JobContext } from '../context.js'
+import type { Background, JobConstructor, JobContext } from '../background.js'
+import type { Context } from '../context.js'
 import { memoizeByObject } from '../common/memoize.js'
 import type { Database } from '../data/database.js'
 import { watchWaits } from '../data/engines/own-waits.js'
@@ -55,7 +56,7 @@ export class BackgroundWork implements Background {
   }
 
   async around(job: JobContext, fields: object, run: () => Promise<void>): Promise<void> {
-    const hooks = [...this.declarations.middleware].flatMap((it) => it.aroundJob?.bind(it) ?? [])
+    const hooks = [...this.declarations.extensions.keys()].flatMap((it) => it.aroundJob?.bind(it) ?? [])
     const watched = (): Promise<void> => {
       const transaction = transactionOf(job)
       return this.env === 'production' || !transaction ? run() : watchWaits(transaction, run)

@@ -48,7 +48,10 @@ export function authenticate<User extends Account>(
 
   if (tokens) tokenMiddleware.add(authenticate)
   // Links in mails have signed tokens. Without a secret, the start fails instead of the first mail.
-  return Object.assign(authenticate, { beforeBody: true, needsSecret: 'Signed tokens', setsUser: true })
+  return Object.assign(authenticate, {
+    beforeBody: true,
+    extension: { needsSecret: 'Signed tokens', setsUser: true },
+  })
 
   /** Finds the user of a session or a token; undefined if the user's password or address has changed since. */
   async function findUser(login: { id: string; stamp: string } | undefined): Promise<User | undefined> {

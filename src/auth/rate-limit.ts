@@ -145,12 +145,14 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
     beforeBody,
     openapi: description,
     reset: (key: string) => store.reset(hashKey(key)),
-    start: async (logger: Logger, env: string) => {
-      const isShared = env === 'production' || workerNumber() !== undefined
-      if (store instanceof MemoryLimits && isShared) logger.warn(describeMemoryStore(name))
-      await store.start?.()
+    extension: {
+      start: async (logger: Logger, env: string) => {
+        const isShared = env === 'production' || workerNumber() !== undefined
+        if (store instanceof MemoryLimits && isShared) logger.warn(describeMemoryStore(name))
+        await store.start?.()
+      },
+      stop: async () => store.stop?.(),
     },
-    stop: async () => store.stop?.(),
   })
 }
 

@@ -159,7 +159,7 @@ function editsOf(app: string, names: Names, parts: readonly Part[]): FileAction[
       {
         lines: [
           '// Lets handlers send mails.',
-          `${app}.use(mailer())`,
+          `${app}.extend(mailer())`,
           '',
           `// Sets ctx.user to the ${names.words.one} who has signed in.`,
           `${app}.use(authenticateUser)`,

@@ -136,7 +136,7 @@ function setUp(app: string): FileAction[] {
   const lines = [
     '',
     '// Lets handlers enqueue background jobs, and runs them: ctx.enqueue.',
-    `${app}.use(jobs)`,
+    `${app}.extend(jobs)`,
   ]
   return [
     importing('src/app.ts', [['jobs', './jobs.js']]),

@@ -19,7 +19,7 @@ import {
   inheritRegistrations,
   registrationsOf,
 } from './dependencies.js'
-import { hookNames, isMiddlewareClass } from './middleware-class.js'
+import { classOfMiddleware, isMiddlewareClass, middlewareOptions } from './middleware-class.js'
 import type { AnyMiddleware, MiddlewareConstructor } from './middleware-class.js'
 
 /** A token, and the value that replaces its registration: `[Mailer, fakeMailer]`. */
@@ -87,12 +87,11 @@ export class Injector {
     const withInstance = this.factory(middleware)
     const handle: Middleware = (ctx, next) => withInstance(ctx, (instance) => instance.handle(ctx, next))
     Object.defineProperty(handle, 'name', { value: middleware.name })
-    handle.middlewareClass = middleware
-    // The application reads the hooks of a middleware from its function.
-    for (const hook of hookNames) {
-      const value: unknown = Reflect.get(middleware, hook)
+    classOfMiddleware.set(handle, middleware)
+    for (const option of middlewareOptions) {
+      const value: unknown = Reflect.get(middleware, option)
       if (value !== undefined)
-        Object.assign(handle, { [hook]: typeof value === 'function' ? value.bind(middleware) : value })
+        Object.assign(handle, { [option]: typeof value === 'function' ? value.bind(middleware) : value })
     }
     this.middleware.set(middleware, handle)
     return handle

@@ -1,5 +1,5 @@
 import type { Next } from 'koa'
-import type { Context, Hooks, Middleware } from '../context.js'
+import type { Context, Extension, Middleware, MiddlewareOptions } from '../context.js'
 import { DeclarationError } from '../errors.js'
 
 /**
@@ -23,29 +23,18 @@ export interface MiddlewareClass {
   handle(ctx: Context, next: Next): unknown
 }
 
-/** The hooks that a middleware class declares as static properties. */
-export const hookNames = [
+/** The properties that a middleware class declares as static members. */
+export const middlewareOptions = [
   'beforeBody',
   'guardsFiles',
   'needsSession',
-  'needsSecret',
   'callsAgain',
-  'setsUser',
-  'recognizesKeys',
   'openapi',
-  'contextMembers',
-  'start',
-  'checkRoutes',
-  'listening',
-  'check',
-  'finish',
-  'stop',
-  'begin',
-  'aroundJob',
-  'background',
-  'injects',
-  'factory',
-] as const satisfies readonly (keyof Hooks)[]
+  'extension',
+] as const satisfies readonly (keyof MiddlewareOptions)[]
+
+/** The classes of the functions that `Injector.toFunction` has made. */
+export const classOfMiddleware = new WeakMap<Middleware, Function>()
 
 /** A class whose instances are middleware. */
 // tsyringe calls the constructor with the dependencies it resolves, of any type.
@@ -80,6 +69,27 @@ export function checkMiddleware(
 }
 
 /**
+ * Checks an argument of `app.extend`.
+ *
+ * @throws DeclarationError when it is not an object with a name
+ */
+export function checkExtension(value: unknown): asserts value is Extension {
+  if (typeof value === 'function')
+    throw new DeclarationError(
+      `app.extend received the function ${value.name || 'anonymous'}. Register middleware with app.use(), and ` +
+        'pass the object that the function of an extension returns.',
+    )
+  if (!isExtension(value))
+    throw new DeclarationError(
+      `app.extend expects extensions, which are objects with a name, not ${String(value)}.`,
+    )
+}
+
+function isExtension(value: unknown): value is Extension {
+  return typeof value === 'object' && value !== null && 'name' in value && typeof value.name === 'string'
+}
+
+/**
  * Whether a checked middleware is a class. The `prototype` property is read-only in classes, writable in functions, and missing
  * in arrow functions and methods.
  */
@@ -89,6 +99,7 @@ export function isMiddlewareClass(middleware: Function): middleware is Middlewar
 
 function describeValue(value: unknown): string {
   if (typeof value !== 'object' || value === null) return `${String(value)}.`
+  if (isExtension(value)) return `the extension ${value.name}. Register it with app.extend().`
   if (!('handle' in value)) return 'an object.'
   return `an instance of ${value.constructor.name}. Pass the class itself, so that each request has an instance.`
 }

@@ -1,5 +1,4 @@
 import { hostname } from 'node:os'
-import type { Next } from 'koa'
 import type { Logger } from 'pino'
 import type { EntityManager } from 'typeorm'
 import {
@@ -17,9 +16,9 @@ import {
   type Background,
   type Context,
   type Database,
+  type Extension,
   type Hooks,
   type JobContext,
-  type Middleware,
   type Queue,
 } from '../index.js'
 import type { ArgumentsOf } from './arguments.js'
@@ -93,8 +92,8 @@ export interface DrainOptions {
   rethrow?: boolean
 }
 
-/** The middleware of `jobQueue`. */
-export interface JobQueue extends Middleware, Queue {
+/** The extension of `jobQueue`. */
+export interface JobQueue extends Extension, Queue {
   /**
    * Enqueues a job without a request, in any transaction.
    *
@@ -136,24 +135,22 @@ const defaultSlots = 5
  *
  * @example
  * export const jobs = jobQueue(database, { jobs: [SendDigest], queues: ['urgent', 'default'] })
- * app.use(jobs)
+ * app.extend(jobs)
  * @throws DeclarationError when a job or an option is wrong
  */
 export function jobQueue(database: Database, options: JobQueueOptions): JobQueue {
   const queue = new Jobs(database, options)
-  const middleware = function jobQueue(_ctx: Context, next: Next) {
-    return next()
-  }
-  return Object.assign(middleware, queue.hooks, {
-    factory: jobQueue,
+  return {
+    ...queue.hooks,
+    name: 'jobQueue',
     enqueue: queue.enqueue.bind(queue),
     waiting: queue.waiting.bind(queue),
     drain: queue.drain.bind(queue),
     counts: () => queue.store.counts(),
     internal: queue,
-    declare: queue.declareNamed.bind(queue),
+    define: queue.declareNamed.bind(queue),
     push: queue.push.bind(queue),
-  }) as unknown as JobQueue
+  } as JobQueue
 }
 
 /** The jobs of an application. */
@@ -188,13 +185,13 @@ export class Jobs {
     rejectDuplicates(schedulesOf(this.definitions.values()).map(({ name }) => name))
   }
 
-  /** The hooks of its middleware. */
+  /** The hooks of its extension. */
   get hooks(): Hooks {
     const add = this.add.bind(this)
     const { database } = this.store
     return {
       injects: [...this.definitions.values()].map(({ target }) => target),
-      contextMembers: {
+      members: {
         enqueue: {
           async value(this: Context, job: JobClass, args: unknown, options?: EnqueueOptions) {
             return (await add(this, job, [args], options))[0]
@@ -355,7 +352,7 @@ export class Jobs {
   private run(job: ClaimedJob): Run | undefined {
     const definition = this.definitions.get(job.name)
     if (!this.background)
-      throw new DeclarationError('jobQueue() needs app.use(jobs), and an application that has started.')
+      throw new DeclarationError('jobQueue() needs app.extend(jobs), and an application that has started.')
     return definition && new Run(job, definition, this.store, this.background, this.settings.worker)
   }
 

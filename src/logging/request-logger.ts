@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
-import type { Context, JobContext } from '../context.js'
+import type { JobContext } from '../background.js'
+import type { Context } from '../context.js'
 import { withRedactedErrors } from './logger.js'
 import { PerRequest } from '../common/per-request.js'
 

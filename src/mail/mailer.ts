@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Next } from 'koa'
 import type { Transporter } from 'nodemailer'
-import type { Logger } from 'pino'
 import {
   beforeCommit,
   channels,
@@ -10,7 +9,7 @@ import {
   measure,
   PerRequest,
 } from '../extension.js'
-import { type Context, DeclarationError, type JobContext, type Middleware, type Queue } from '../index.js'
+import { type Context, DeclarationError, type Extension, type JobContext, type Queue } from '../index.js'
 import { mails, type MailMessage } from './inbox.js'
 import { toText, unescapeEntities } from './text.js'
 
@@ -74,10 +73,10 @@ const deliveries = new PerRequest<Delivery>()
  * Lets the handlers below it send mails. Production needs `MAIL_URL` and `BASE_URL`. In development, mails are shown at
  * `/kit/mails` and are only sent if there is a `MAIL_URL`. In specs, `mails` collects them.
  *
- * @example app.use(mailer({ from: 'Shop <no-reply@shop.example>' }))
+ * @example app.extend(mailer({ from: 'Shop <no-reply@shop.example>' }))
  * @throws DeclarationError at the start, when production lacks a setting; BadBaseUrl when `BASE_URL` is malformed
  */
-export function mailer(options: MailerOptions = {}): Middleware {
+export function mailer(options: MailerOptions = {}): Extension {
   const url = options.url ?? process.env['MAIL_URL']
   const from = options.from ?? process.env['MAIL_FROM'] ?? 'no-reply@localhost'
   // The mails that are being sent without the queue.
@@ -88,7 +87,7 @@ export function mailer(options: MailerOptions = {}): Middleware {
   let end = new Date(0)
 
   const { jobs } = options
-  jobs?.declare(jobName, (args) => send(args as StoredMail))
+  jobs?.define(jobName, (args) => send(args as StoredMail))
 
   async function mailer(ctx: Context, next: Next): Promise<void> {
     const delivery: Delivery = { prepare, enqueue: jobs && enqueue, senders: [] }
@@ -134,12 +133,14 @@ export function mailer(options: MailerOptions = {}): Middleware {
     }
   }
 
-  return Object.assign(mailer, {
-    aroundJob: (job: JobContext, run: () => Promise<void>) => {
+  return {
+    name: 'mailer',
+    middleware: mailer,
+    aroundJob(job, run) {
       deliveries.set(job, { prepare, enqueue: jobs && enqueue, senders: [] })
       return run()
     },
-    start: async (_logger: Logger, env: string) => {
+    async start(_logger, env) {
       // Throws if `BASE_URL` is malformed, which the first mail would report otherwise.
       absoluteUrl('')
       if (env === 'production') requireSettings(url)
@@ -150,18 +151,18 @@ export function mailer(options: MailerOptions = {}): Middleware {
       // nodemailer is only loaded by applications that send mails.
       if (server) transport = (await import('nodemailer')).createTransport(server)
     },
-    finish: async (deadline: Date) => {
+    async finish(deadline) {
       end = deadline
       await Promise.all(pending)
     },
-    stop: async () => {
+    async stop() {
       // The requests that were pending at the beginning of the shutdown may have sent mails, too.
       const left = Math.max(0, end.getTime() - Date.now())
       await Promise.race([Promise.all(pending), delay(left, undefined, { ref: false })])
       transport?.close()
       transport = undefined
     },
-  })
+  }
 }
 
 /**
@@ -176,7 +177,7 @@ export function sendMail(requestOrJob: Context | JobContext, mail: Mail): void {
   // A job has the methods of a context that mails use.
   const ctx = requestOrJob as Context
   const delivery = deliveries.get(ctx)
-  if (!delivery) throw new DeclarationError('sendMail() needs app.use(mailer()) above the route.')
+  if (!delivery) throw new DeclarationError('sendMail() needs app.extend(mailer()) above the route.')
   if (!recipient.test(mail.to)) {
     throw new DeclarationError(
       'The recipient of a mail is one address: ada@example.com or Ada <ada@example.com>.',

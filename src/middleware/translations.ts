@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Next } from 'koa'
 import { cookiesOf } from '../common/cookies.js'
-import type { Context, JobContext, Middleware } from '../context.js'
+import type { Context, Hooks, Middleware } from '../context.js'
 import { environmentOf } from '../common/environment.js'
 import { CatalogSource } from '../translations/catalog-source.js'
 import type { Catalog } from '../translations/catalog.js'
@@ -47,17 +47,18 @@ export function translations(folder = 'locales', options: TranslationsOptions = 
     return next()
   }
 
-  return Object.assign(translations, {
+  const extension: Hooks = {
     // A job has no visitor, so its locale is the fallback until it sets another one.
-    aroundJob: (job: JobContext, run: () => Promise<void>) => {
+    aroundJob(job, run) {
       languages.set(job, { catalog: source.latest, fallback, choose: () => fallback })
       return run()
     },
-    begin: (ctx: Context) => {
+    begin(ctx) {
       // The first translations() of an application also applies where no route matches.
       if (!languages.has(ctx)) localize(ctx, source.latest)
     },
-  })
+  }
+  return Object.assign(translations, { extension })
 }
 
 function localeOf(ctx: Context, { locales }: Catalog, options: { fallback: string; name: string }): string {

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Ajv2020, ErrorObject } from 'ajv/dist/2020.js'
-import { DeclarationError, type App, type Context, type Middleware } from '../index.js'
+import { DeclarationError, type App, type Context, type Extension } from '../index.js'
 import { formatOfType } from '../extension.js'
-import { buildDocument, documentsOf, type OpenApiDocument } from './document.js'
+import { buildDocument, documentsOf, servedDocuments, type OpenApiDocument } from './document.js'
 import type { Schema } from './values.js'
 
 /** A request of a spec and its response. */
@@ -56,7 +56,7 @@ export class Contract {
     const all = documentsOf(app.declarations, { title: 'Application', version: '0' })
     for (const [index, declared] of all.entries()) {
       const { document, operations } = buildDocument(app.declarations, declared)
-      const isServed = app.declarations.documents.includes(declared)
+      const isServed = servedDocuments(app.declarations).includes(declared)
       const path = isServed ? declared.path : 'the OpenAPI document (`kit openapi`)'
       const id = `kit:${index}`
       const { components, paths } = strictCopy(document, id)
@@ -67,7 +67,7 @@ export class Contract {
         this.operations.set(route, { ...this.operations.get(route), [method]: { ...content, path, model } })
       }
     }
-    app.use(this.observer())
+    app.extend(this.observer())
   }
 
   /**
@@ -91,11 +91,10 @@ export class Contract {
     if (problem !== undefined) throw new ContractError(`${operation?.operationId} ${problem}`)
   }
 
-  /** A middleware that runs for no route. It remembers the context of each request. */
-  private observer(): Middleware {
+  /** Remembers the context of each request. */
+  private observer(): Extension {
     const { handled, withList } = this
-    const observe: Middleware = (_ctx, next) => next()
-    observe.begin = (ctx) => {
+    const begin = (ctx: Context): void => {
       // The requests of other clients are never checked, so nothing else removes them.
       if (handled.size > 1000) handled.clear()
       handled.set(ctx.requestId, ctx)
@@ -106,7 +105,7 @@ export class Contract {
         return bind.call(this, record, only as never) as typeof record
       }
     }
-    return observe
+    return { name: 'contract', begin }
   }
 
   private handlerProblem(ctx: Context): string | undefined {

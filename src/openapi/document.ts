@@ -1,5 +1,6 @@
-import { descriptionOf, type Declarations, type DeclaredDocument } from '../extension.js'
-import { BaseResource, DeclarationError, type DeclaredRoute, type DocumentOptions } from '../index.js'
+import { descriptionOf, type Declarations } from '../extension.js'
+import { BaseResource, DeclarationError, type DeclaredRoute } from '../index.js'
+import { DeclaredDocument, type DocumentOptions } from './declared-document.js'
 import { ACTIONS, capitalize, operationNames } from './names.js'
 import { Operation } from './operation.js'
 import { Schemas, type IncludedRelation } from './schemas.js'
@@ -20,13 +21,21 @@ export interface BuiltDocument {
   operations: readonly Operation[]
 }
 
-/** The documents of an application; without `app.openapi`, one of all its routes, which share the outermost scope. */
+/** The documents that an application serves. */
+export function servedDocuments({ extensions }: Declarations): DeclaredDocument[] {
+  return [...extensions.keys()].filter((it) => it instanceof DeclaredDocument)
+}
+
+/** The documents of an application; if it serves none, one of all its routes, which share the outermost scope. */
 export function documentsOf(
-  { documents, table }: Declarations,
+  declarations: Declarations,
   options: DocumentOptions,
 ): readonly DeclaredDocument[] {
-  if (documents.length > 0) return documents
-  return [{ path: '/openapi.json', options, scope: table.routes[0]?.scopes[0], host: undefined }]
+  const served = servedDocuments(declarations)
+  if (served.length > 0) return served
+  const document = new DeclaredDocument('/openapi.json', options)
+  document.scope = declarations.table.routes[0]?.scopes[0]
+  return [document]
 }
 
 /**
@@ -36,7 +45,7 @@ export function documentsOf(
  *   classes have the same name, or when a class has no attributes
  */
 export function buildDocument(declarations: Declarations, declared: DeclaredDocument): BuiltDocument {
-  const [first, second] = declarations.documents.filter(({ scope }) => scope === declared.scope)
+  const [first, second] = servedDocuments(declarations).filter(({ scope }) => scope === declared.scope)
   if (second) {
     throw new DeclarationError(
       `The OpenAPI documents ${first?.path} and ${second.path} describe the same routes. Remove one of them, or declare it in a group.`,
@@ -96,9 +105,11 @@ export function undescribedRoutes({ table }: Declarations): string[] {
 }
 
 /** The routes of a document: those whose innermost scope with a document is the scope of this document. */
-function routesOf({ table, documents }: Declarations, { scope }: DeclaredDocument): DeclaredRoute[] {
-  const scopes = new Set([scope, ...documents.map((one) => one.scope)])
-  const own = table.routes.filter((route) => route.scopes.findLast((one) => scopes.has(one)) === scope)
+function routesOf(declarations: Declarations, { scope }: DeclaredDocument): DeclaredRoute[] {
+  const scopes = new Set([scope, ...servedDocuments(declarations).map((one) => one.scope)])
+  const own = declarations.table.routes.filter(
+    (route) => route.scopes.findLast((one) => scopes.has(one)) === scope,
+  )
   return own.filter((route) => isDescribable(route) && gapOf(route) === undefined)
 }
 
@@ -113,7 +124,7 @@ function sameName(name: string, both: readonly Operation[], { path }: DeclaredDo
   const places = both.map(({ method, route }) => `${method} ${route.path} (${route.handlerName})`)
   return new DeclarationError(
     `Two operations of the document ${path} have the ${name}: ${places.join(' and ')}. Set the "operationId" option of one of them, ` +
-      'or declare app.openapi in the group or host of each.',
+      'or extend the group or host of each with openapi().',
   )
 }
 

@@ -33,7 +33,7 @@ export function swaggerFolder(): string {
     return dirname(resolve('swagger-ui-dist/package.json'))
   } catch (cause) {
     throw new DeclarationError(
-      'The "page" option of app.openapi needs Swagger UI. Run `npm install swagger-ui-dist`, or remove the option.',
+      'The "page" option of openapi() needs Swagger UI. Run `npm install swagger-ui-dist`, or remove the option.',
       { cause },
     )
   }

@@ -121,7 +121,7 @@ export class DeclaredRoute {
     const afterBody = options.middleware.filter((fn) => !fn.beforeBody)
     this.middleware = [...this.beforeBody, ...afterBody]
     this.declaredMiddleware = options.middleware
-    this.recognizesKeys = afterBody.some((fn) => fn.recognizesKeys)
+    this.recognizesKeys = afterBody.some(({ extension }) => extension?.recognizesKeys)
     this.handler = options.handler
     this.declared = options.declared
     const { method, includesPatch } = options

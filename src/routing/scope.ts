@@ -1,8 +1,8 @@
 import { resolve } from 'node:path'
-import type { Handler, Hooks, Middleware } from '../context.js'
+import type { Extension, Handler, Hooks, Middleware } from '../context.js'
 import { DeclarationError } from '../errors.js'
 import type { Injector } from '../injection/injector.js'
-import { checkMiddleware, type AnyMiddleware } from '../injection/middleware-class.js'
+import { checkExtension, checkMiddleware, type AnyMiddleware } from '../injection/middleware-class.js'
 import type { ResourceClass } from '../resources/resource.js'
 import type { RouteOptions } from '../resources/decorations.js'
 import type { PolicyClass } from '../policies/policy.js'
@@ -19,29 +19,6 @@ import { StaticFolder } from './static-folder.js'
 /** A parameter in the query or the fragment of a redirect's target. */
 const parameter = /\{\*?([A-Za-z_]\w*)\}/g
 
-/** The options of an OpenAPI document: the members of its `info`, and the path of its page. */
-export interface DocumentOptions {
-  title: string
-  version: string
-  /** The path of a page that shows the document, for example `/docs`. It needs the `swagger-ui-dist` package. */
-  page?: string
-  summary?: string
-  description?: string
-  termsOfService?: string
-  contact?: { name?: string; url?: string; email?: string }
-  license?: { name: string; identifier?: string; url?: string }
-}
-
-/** An OpenAPI document that a scope declares. */
-export interface DeclaredDocument {
-  /** The path at which it is served. */
-  path: string
-  options: DocumentOptions
-  /** The object that identifies the scope whose routes it describes: the last of `Mount.scopes`. */
-  scope: object | undefined
-  host: string | undefined
-}
-
 /** The declarations that all scopes of an application share. */
 export class Declarations {
   readonly table = new RouteTable()
@@ -51,13 +28,37 @@ export class Declarations {
   readonly policies = new Map<Function, PolicyClass>()
   /** The item scopes of each resource class, one for each declaration. */
   readonly items = new Map<ResourceClass, Scope[]>()
-  /** The OpenAPI documents. */
-  readonly documents: DeclaredDocument[] = []
+  /** What was added by `extend`, and the extensions of the middleware, each with its middleware. */
+  readonly extensions = new Map<Hooks | Extension, Middleware | undefined>()
 
   constructor(
     readonly injector: Injector,
     readonly options: { api?: boolean; sessionName?: string } = {},
   ) {}
+
+  /** Adds a middleware, and its extension. */
+  addMiddleware(middleware: Middleware): void {
+    this.middleware.add(middleware)
+    const { extension } = middleware
+    if (extension && !this.extensions.has(extension)) this.addHooks(extension, middleware)
+  }
+
+  /** @throws DeclarationError when there is another extension of its name, except that each scope can declare routes of one */
+  addExtension(extension: Extension): void {
+    const { name, middleware, declare } = extension
+    const isTaken = [...this.extensions.keys()].some((other) => 'name' in other && other.name === name)
+    if (isTaken && !declare)
+      throw new DeclarationError(
+        `The application has two extensions with the name ${name}. Remove one of the two calls of extend(), or give both the same object.`,
+      )
+    this.addHooks(extension, middleware)
+  }
+
+  private addHooks(hooks: Hooks, middleware: Middleware | undefined): void {
+    this.extensions.set(hooks, middleware)
+    // Checks the dependencies of what is instantiated later, such as jobs.
+    for (const target of hooks.injects ?? []) this.injector.factory(target)
+  }
 }
 
 /**
@@ -80,11 +81,26 @@ export class Scope {
   use(...middleware: AnyMiddleware[]): this {
     checkMiddleware('app.use', middleware)
     const functions = middleware.map((item) => this.declarations.injector.toFunction(item))
-    for (const fn of functions) this.declarations.middleware.add(fn)
-    // Checks the dependencies of what they inject later, such as jobs.
-    for (const target of functions.flatMap(({ injects = [] }) => injects))
-      this.declarations.injector.factory(target)
+    for (const fn of functions) this.declarations.addMiddleware(fn)
     this.mount = this.mount.with({ middleware: [...this.mount.middleware, ...functions] })
+    return this
+  }
+
+  /**
+   * Adds extensions, which belong to the application for as long as it lives: `app.extend(jobs)`. One that was added already
+   * changes nothing.
+   *
+   * @throws DeclarationError when an argument is no extension, when the application has another extension of its name, or when a
+   *   dependency of a class is wrong
+   */
+  extend(...extensions: Extension[]): this {
+    for (const extension of extensions) {
+      checkExtension(extension)
+      if (this.declarations.extensions.has(extension)) continue
+      this.declarations.addExtension(extension)
+      if (extension.middleware) this.use(extension.middleware)
+      extension.declare?.(this)
+    }
     return this
   }
 
@@ -155,29 +171,6 @@ export class Scope {
       throw new DeclarationError(`${route.path} redirects to ${to}, but has no parameter "${unknownName}".`)
     }
     return route
-  }
-
-  /**
-   * Serves an OpenAPI document that describes all routes of this scope, above and below it, except for those of an inner group or
-   * host with its own document. Like any route, it runs the middleware above it.
-   *
-   * @example app.openapi('/openapi.json', { title: 'Blog', version: '1', page: '/docs' })
-   */
-  openapi(path: string, options: DocumentOptions): this {
-    const { declarations, mount } = this
-    const { page } = options
-    const document = { path: mount.pathOf(path), options, scope: mount.scopes.at(-1), host: mount.host }
-    declarations.documents.push(document)
-    // The framework loads without the extension, which a check or the first request of a document loads.
-    const load = () => import('../openapi/index.js')
-    const openapi: Handler & Hooks = async (ctx) => (await load()).serve(ctx, document, declarations)
-    // In production, no mistake in a document stops the start, but only that the package of the page is missing.
-    openapi.checkRoutes = async (_routes, _logger, env) => {
-      if (env !== 'production' || page) (await load()).checkDocument(declarations, document, env)
-    }
-    declarations.middleware.add(openapi)
-    for (const route of page ? [path, page, `${page}/{file}`] : [path]) this.get(route, openapi)
-    return this
   }
 
   /** Creates a scope whose paths begin with a prefix, with its own middleware. */
@@ -256,10 +249,10 @@ export class Scope {
 
   private mountResource(definition: ResourceDefinition, path: string, mount: Mount): Scope {
     const { resource, decorations } = definition
-    const { table, items, injector, middleware, policies } = this.declarations
+    const { table, items, injector, policies } = this.declarations
     const { item, routes } = createResourceRoutes(definition, mount, mount.pathOf(path), injector)
     for (const route of routes) table.add(route)
-    for (const used of middlewareOf(decorations)) middleware.add(injector.toFunction(used))
+    for (const used of middlewareOf(decorations)) this.declarations.addMiddleware(injector.toFunction(used))
     for (const { model, policy } of item.policies) if (!policies.has(model)) policies.set(model, policy)
     const scope = new Scope(this.declarations, item)
     items.set(resource, [...(items.get(resource) ?? []), scope])

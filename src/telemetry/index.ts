@@ -8,7 +8,7 @@ import { context, ProxyTracerProvider, SpanStatusCode, trace } from '@openteleme
 import { getRPCMetadata, RPCType } from '@opentelemetry/core'
 import type { Next } from 'koa'
 import { explainDatabaseError, logFields, redactedPath, statusOf } from '../extension.js'
-import type { Context, Middleware } from '../index.js'
+import type { Context, Extension } from '../index.js'
 import { exceptionOf } from './exception.js'
 import { traceJob } from './job-span.js'
 import { isSampled, report } from './report.js'
@@ -16,11 +16,11 @@ import { isSampled, report } from './report.js'
 /**
  * Traces requests by OpenTelemetry, or by a product that builds on it: the route and the handler of each request, its
  * transaction, its statements on SQLite, its pages and mails; and the runs of jobs. Without an SDK, it does nothing. Register
- * it before all other middleware.
+ * it before all middleware.
  *
- * @example app.use(telemetry())
+ * @example app.extend(telemetry())
  */
-export function telemetry(): Middleware {
+export function telemetry(): Extension {
   async function telemetry(ctx: Context, next: Next): Promise<void> {
     const parent = trace.getActiveSpan()
     if (!parent || !isSampled(parent)) return next()
@@ -41,16 +41,17 @@ export function telemetry(): Middleware {
     }
   }
 
-  return Object.assign(telemetry, {
-    beforeBody: true,
+  return {
+    name: 'telemetry',
+    middleware: Object.assign(telemetry, { beforeBody: true }),
     begin,
     aroundJob: traceJob,
-    start: async () => {
+    async start() {
       const provider = trace.getTracerProvider()
       // The delegate of a proxy is the SDK. Without it, nobody reads the report.
       if (!(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer('resource-kit')) report()
     },
-  })
+  }
 }
 
 /** Adds the ids of a request's span to the log, and before the span ends, the route and the URL without its secrets to the span. */

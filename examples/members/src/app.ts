@@ -41,13 +41,13 @@ app.use(csrf())
 app.use(transaction(database))
 
 // Lets handlers enqueue background jobs, and runs them: ctx.enqueue.
-app.use(jobs)
+app.extend(jobs)
 
 // Loads the texts in locales/ and chooses a language for each request.
 app.use(translations('locales'))
 
 // Lets handlers send mails.
-app.use(mailer())
+app.extend(mailer())
 
 // Sets ctx.user to the user who has signed in.
 app.use(authenticateUser)

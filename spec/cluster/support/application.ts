@@ -206,7 +206,7 @@ export function application(database: Database, env = 'test'): App {
   limited.use(rateLimit({ to: 10, within: '10 minutes', by: (ctx) => ctx.get('key'), name: 'ten', store }))
   limited.get('/', (ctx) => ctx.respond({ json: {} }))
   app.use(transaction(database), idempotency(database))
-  app.use(jobQueue(database, { jobs: [CopyPost], lease: '2 seconds' }))
+  app.extend(jobQueue(database, { jobs: [CopyPost], lease: '2 seconds' }))
   app.get('/sleep', async (ctx) => {
     await ctx.tx.query(`SELECT pg_sleep(${Number(ctx.query['seconds'])})`)
     return ctx.respond({ json: {} })

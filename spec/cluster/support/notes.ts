@@ -112,7 +112,7 @@ export function notes(
   const secret = 'a secret of thirty-two characters'
   const app = new App({ ...options, env, logger: log.logger, secret, sessionName: '_notes_session' })
   const jobs = jobQueue(database, { jobs: [NotePort] })
-  app.use(transaction(database), jobs)
+  app.use(transaction(database)).extend(jobs)
   app.post('/ports', async (ctx) => {
     const note = Object.assign(new Note(), { text: 'port', count: 0 })
     await ctx.save(note)

@@ -28,6 +28,7 @@ import { describeOnce, itOnce } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
 import type { SpecRequest, SpecResponse } from '../../support/site.js'
 import { inFolder } from '../../support/temporary-folder.js'
+import { openapi } from '../../../src/openapi/index.js'
 
 const json = { title: 'a' }
 
@@ -625,7 +626,7 @@ describe('idempotency(database)', () => {
       }
     }
     const declare = (app: App) =>
-      void app.openapi('/openapi.json', { title: 'Notes', version: '1' }).resource(DocumentedResource)
+      void app.extend(openapi('/openapi.json', { title: 'Notes', version: '1' })).resource(DocumentedResource)
     return withKeyed({ declare }, async ({ site }) => {
       const { paths } = (await site.get('/openapi.json')).json
       const { post } = paths['/documented']

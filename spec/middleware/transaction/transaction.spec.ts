@@ -518,12 +518,14 @@ describe('transaction(database)', () => {
   it('opens the database at the start, closes it at the end, and checks whether it responds', async () => {
     const database = blogDatabase(await newDatabase())
     const middleware = transaction(database)
-    await middleware.start?.(pino({ level: 'silent' }), 'test')
+    await middleware.extension?.start?.(pino({ level: 'silent' }), 'test')
     expect(database.isInitialized).to.equal(true)
-    await middleware.check?.()
-    await middleware.stop?.()
+    await middleware.extension?.check?.()
+    await middleware.extension?.stop?.()
     expect(database.isInitialized).to.equal(false)
-    expect(await failure(middleware.check?.() ?? Promise.resolve())).to.be.instanceOf(ServiceUnavailable)
+    expect(await failure(middleware.extension?.check?.() ?? Promise.resolve())).to.be.instanceOf(
+      ServiceUnavailable,
+    )
   })
 
   it('returns 409 when a parent with children is deleted', () =>
@@ -576,7 +578,7 @@ async function withApp(
     }
   })
   const middleware = transaction(database)
-  await middleware.start?.(pino({ level: 'silent' }), 'test')
+  await middleware.extension?.start?.(pino({ level: 'silent' }), 'test')
   const run = chain([middleware, (ctx) => handler?.(ctx)])
   app.use((ctx) => run(ctx))
   const server = app.listen(0)
@@ -594,7 +596,7 @@ async function withApp(
   } finally {
     server.close()
     server.closeAllConnections()
-    await middleware.stop?.()
+    await middleware.extension?.stop?.()
   }
 }
 

@@ -117,7 +117,7 @@ export function digests(
   const jobs = jobQueue(database, { jobs: jobClasses, queues: ['urgent', 'default'], ...options.queue })
   const app = new App({ api: true, ...options })
   app.use(transaction(database, options.transaction))
-  app.use(jobs)
+  app.extend(jobs)
   app.post('/digests', async (ctx) => {
     const { text, status = 201 } = ctx.request.body as { text: string; status?: number }
     await ctx.save(Object.assign(new Effect(), { text: `request ${text}` }))

@@ -33,6 +33,7 @@ import {
 } from '../../../src/index.js'
 import { databaseWithTables } from '../databases.js'
 import { Thing } from './everything.js'
+import { openapi } from '../../../src/openapi/index.js'
 
 class Size {
   @Column(columnTypes.int, { nullable: true }) width!: number | null
@@ -404,12 +405,14 @@ export async function documentedApplication(): Promise<{ app: App; database: Dat
   const database = open(url)
   const app = new App({ api: true })
   app.get('/early/{name}', early, { responses: { 200: 'text/plain' } })
-  app.openapi('/openapi.json', {
-    title: 'Library',
-    version: '2',
-    description: 'Books',
-    license: { name: 'MIT', identifier: 'MIT' },
-  })
+  app.extend(
+    openapi('/openapi.json', {
+      title: 'Library',
+      version: '2',
+      description: 'Books',
+      license: { name: 'MIT', identifier: 'MIT' },
+    }),
+  )
   app.use(transaction(database))
   app.resource(ThingsResource)
   app.resource(ShelvesResource)
@@ -427,11 +430,11 @@ export async function documentedApplication(): Promise<{ app: App; database: Dat
     limited.resource(TagsResource)
   })
   app.group('/v2', (v2) => {
-    v2.openapi('/openapi.json', { title: 'Library', version: '2' })
+    v2.extend(openapi('/openapi.json', { title: 'Library', version: '2' }))
     v2.resource(TagsResource)
   })
   app.host('{tenant}.example.com', (tenant) => {
-    tenant.openapi('/tenant.json', { title: 'Tenant', version: '1' })
+    tenant.extend(openapi('/tenant.json', { title: 'Tenant', version: '1' }))
     tenant.resource('/labels', TagsResource)
   })
   app.host('api.example.com', (api) => void api.resource('/signs', TagsResource))

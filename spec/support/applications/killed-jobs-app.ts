@@ -103,7 +103,8 @@ export function killedJobs(url: string, env?: string) {
   const app = new App({ api: true, ...(env !== undefined && { env }) })
   app.use(transaction(database))
   // The claim is committed when a run begins.
-  const killAtStart = Object.assign((_ctx: unknown, next: () => unknown) => next(), {
+  app.extend({
+    name: 'killAtStart',
     aroundJob: async (job: JobContext, run: () => Promise<void>) => {
       if (job.name === 'KilledAt' && job.attempt === 1) {
         const [row] = await database.query(`SELECT arguments FROM jobs WHERE id = '${job.id}'`)
@@ -112,8 +113,7 @@ export function killedJobs(url: string, env?: string) {
       await run()
     },
   })
-  app.use(killAtStart)
-  app.use(jobs)
+  app.extend(jobs)
   app.post('/work', async (ctx) => {
     const { text, fails } = ctx.request.body as { text: string; fails?: boolean }
     await ctx.save(Object.assign(new Effect(), { text: `request ${text}` }))

@@ -33,9 +33,9 @@ export async function sendTracedRequests(url: string, secret: string, templates:
   let readers = 0
   let meet = (): void => {}
   const met = new Promise<void>((resolve) => (meet = resolve))
-  app.use(telemetry())
+  app.extend(telemetry())
   // No mail server listens there.
-  app.use(mailer({ from: 'blog@blog.example', url: 'smtp://127.0.0.1:1' }))
+  app.extend(mailer({ from: 'blog@blog.example', url: 'smtp://127.0.0.1:1' }))
   app.use(
     transaction(database, {
       checksMigrations: false,

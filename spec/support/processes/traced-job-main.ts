@@ -18,9 +18,9 @@ const database = digestsDatabase(url)
 const log = captureLog()
 const app = new App({ api: true, env: 'development', logger: log.logger })
 const jobs = jobQueue(database, { jobs: [Anything], queues: ['urgent', 'default'] })
-app.use(telemetry())
+app.extend(telemetry())
 app.use(transaction(database, { checksMigrations: false }))
-app.use(jobs)
+app.extend(jobs)
 app.post('/', async (ctx) => {
   await ctx.enqueue(Anything, { text: secret })
   ctx.status = 201

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { CommandError } from '../../command-errors.js'
 import { isPlainObject } from '../../common/plain-object.js'
-import type { DeclaredDocument } from '../../extension.js'
+import type { DeclaredDocument } from '../../openapi/declared-document.js'
 import { enterApplication, manifestOf, parseJson } from '../support/application-folder.js'
 import { loadApp } from '../support/application-modules.js'
 
@@ -33,7 +33,8 @@ export function openapiCommand(): Command {
 async function openapi({ out, check = false, path }: Options): Promise<void> {
   if (check && out === undefined) throw new CommandError('--check needs --out, the file that it compares.')
   const app = await loadApp()
-  const { buildDocument, documentsOf, toText, undescribedRoutes } = await import('../../openapi/index.js')
+  const { buildDocument, documentsOf, undescribedRoutes } = await import('../../openapi/document.js')
+  const { toText } = await import('../../openapi/serve.js')
   const { name = 'application', version = '0' } = manifestOf(enterApplication()) ?? {}
   const declared = choose(documentsOf(app.declarations, { title: name, version }), path)
   const text = toText(buildDocument(app.declarations, declared).document)

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../../application/application.js'
 import { CommandError } from '../../command-errors.js'
+import { classOfMiddleware } from '../../injection/middleware-class.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { loadApp } from '../support/application-modules.js'
 import { toJson } from '../support/output.js'
@@ -92,9 +93,10 @@ function match(app: App, request: string, { json }: Options): string {
 }
 
 /** Only the middleware of a class has a file: a function may be one that the framework returned. */
-function middlewareRow({ name, middlewareClass }: DeclaredRoute['middleware'][number]) {
+function middlewareRow(middleware: DeclaredRoute['middleware'][number]) {
+  const middlewareClass = classOfMiddleware.get(middleware)
   const file = middlewareClass && locate(middlewareClass.name)
-  return { name: name || 'anonymous', ...(file && { file }) }
+  return { name: middleware.name || 'anonymous', ...(file && { file }) }
 }
 
 /** The columns of a route. The host is the virtual host, else the configured address of the application. */

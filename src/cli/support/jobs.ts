@@ -13,10 +13,10 @@ export async function loadQueue(
 ): Promise<{ app: App; queue: JobQueue }> {
   const app: App = await load('src/app', 'app', build)
   const { jobQueue } = await import('../../jobs/index.js')
-  const queue = app.uses(jobQueue)
+  const queue = app.extension(jobQueue)
   if (queue) return { app, queue }
   throw new CommandError(
-    'The application has no jobs. Generate one (`kit generate job send_digest`), or add app.use(jobs) to src/app.ts.',
+    'The application has no jobs. Generate one (`kit generate job send_digest`), or add app.extend(jobs) to src/app.ts.',
   )
 }
 

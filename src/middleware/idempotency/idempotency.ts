@@ -54,12 +54,14 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
   }
 
   return Object.assign(idempotency, {
-    recognizesKeys: true,
     openapi: (_route: DeclaredRoute, method: string) =>
       IDEMPOTENT_METHODS.includes(method) ? {} : description,
-    start: () => keys.start(),
-    checkRoutes: async (routes: readonly DeclaredRoute[]) => routes.forEach(checkPlace),
-    stop: () => keys.stop(),
+    extension: {
+      recognizesKeys: true,
+      start: () => keys.start(),
+      checkRoutes: async (routes: readonly DeclaredRoute[]) => routes.forEach(checkPlace),
+      stop: () => keys.stop(),
+    },
   })
 
   function checkPlace({ declaredMiddleware: middleware, method, path }: DeclaredRoute): void {
@@ -67,7 +69,7 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
     const name = `idempotency() of ${method} ${path}`
     if (!middleware.slice(0, place).some((fn) => Reflect.get(fn, 'database') === database))
       throw new DeclarationError(`${name} needs transaction() of the same database above it, to save keys.`)
-    const user = by ? undefined : middleware.slice(place).find(({ setsUser }) => setsUser)
+    const user = by ? undefined : middleware.slice(place).find(({ extension }) => extension?.setsUser)
     const advice = `Declare it below ${user?.name}(), or give it the "by" option.`
     if (user)
       throw new DeclarationError(`${name} is above ${user.name}(), but a key belongs to ctx.user. ${advice}`)

@@ -132,27 +132,29 @@ export function transaction(database: Database, options: TransactionOptions = {}
     database,
     callsAgain: true,
     ...(database.replication.urls.length > 0 && {
-      needsSecret: 'The positions of replicas',
       openapi: { headers: { [positionHeader]: { description: positionDescription } } },
     }),
-    start: async (logger: Logger, env: string) => {
-      await database.hold()
-      if (engineOf(database).isCluster?.(database)) options = { retries: 5, ...options }
-      if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
-      else if (env !== 'test') await warnOfPending(database, logger)
-      const servers = await database.watch((change) => logger.info(change))
-      if (!servers) return
-      const { Positions } = await import('./positions.js')
-      // A replica that is more than `maxLag` behind is not read.
-      const positions = new Positions(Math.max(60_000, 4 * database.replication.maxLag))
-      placeOf = (ctx, hasReplicaFailed) => new RequestPlace(servers, positions, ctx, hasReplicaFailed)
+    extension: {
+      ...(database.replication.urls.length > 0 && { needsSecret: 'The positions of replicas' }),
+      start: async (logger: Logger, env: string) => {
+        await database.hold()
+        if (engineOf(database).isCluster?.(database)) options = { retries: 5, ...options }
+        if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
+        else if (env !== 'test') await warnOfPending(database, logger)
+        const servers = await database.watch((change) => logger.info(change))
+        if (!servers) return
+        const { Positions } = await import('./positions.js')
+        // A replica that is more than `maxLag` behind is not read.
+        const positions = new Positions(Math.max(60_000, 4 * database.replication.maxLag))
+        placeOf = (ctx, hasReplicaFailed) => new RequestPlace(servers, positions, ctx, hasReplicaFailed)
+      },
+      checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
+        const lists = declaredLists(database, routes)
+        if (env === 'development' && pending.length === 0) await logListWarnings(database, lists, logger)
+      },
+      stop: () => database.release(),
+      check: () => database.check(),
     },
-    checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
-      const lists = declaredLists(database, routes)
-      if (env === 'development' && pending.length === 0) await logListWarnings(database, lists, logger)
-    },
-    stop: () => database.release(),
-    check: () => database.check(),
   })
 }
 
