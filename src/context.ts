@@ -112,7 +112,7 @@ export interface Extension extends Hooks {
 }
 
 /**
- * What runs at certain times in the life of an application. Extensions, middleware (as its `extension`) and session stores have
+ * The hooks of an application: what runs at certain times. Extensions, middleware (as its `extension`) and session stores have
  * these members, all of which are optional.
  */
 export interface Hooks {
@@ -156,7 +156,7 @@ export interface Hooks {
    * @param deadline the time at which the shutdown continues even if the work is not finished
    */
   finish?(deadline: Date): Promise<unknown>
-  /** Runs when the application stops, to release resources. What was declared last stops first. */
+  /** Runs when the application stops, to release resources. The last one that was declared stops first. */
   stop?(): Promise<void>
 }
 

@@ -337,6 +337,8 @@ import {
   authenticate, databaseLimits, normalizeEmail, rateLimit, readToken, requireUser, signedToken, signIn, signOut, takeReturnTo, userSessions, verifyPassword,
 } from 'resource-kit/auth'
 import { absoluteUrl, mailer, mailInbox, sendMail } from 'resource-kit/mail'
+import { openapi } from 'resource-kit/openapi'
+import type { JobQueue } from 'resource-kit/jobs'
 import type { JobContext } from 'resource-kit/jobs'
 import { createClient } from 'redis'
 import { PostsResource } from '../src/actions/posts.js'
@@ -353,7 +355,7 @@ declare const query: ListQuery
 declare const errors: ValidationErrors
 declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
 declare const payment: Handler, newMessage: Handler, sendMessage: Handler
-declare const requireAdmin: Middleware
+declare const requireAdmin: Middleware, jobs: JobQueue
 declare class AuditLog {
   add(method: string, path: string): void
 }

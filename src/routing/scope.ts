@@ -28,7 +28,7 @@ export class Declarations {
   readonly policies = new Map<Function, PolicyClass>()
   /** The item scopes of each resource class, one for each declaration. */
   readonly items = new Map<ResourceClass, Scope[]>()
-  /** What was added by `extend`, and the extensions of the middleware, each with its middleware. */
+  /** The extensions that `extend` has added, and those of the middleware, each with its middleware. */
   readonly extensions = new Map<Hooks | Extension, Middleware | undefined>()
 
   constructor(
@@ -87,10 +87,10 @@ export class Scope {
   }
 
   /**
-   * Adds extensions, which belong to the application for as long as it lives: `app.extend(jobs)`. One that was added already
+   * Adds extensions, which belong to the application for as long as it lives: `app.extend(jobs)`. An extension that was added already
    * changes nothing.
    *
-   * @throws DeclarationError when an argument is no extension, when the application has another extension of its name, or when a
+   * @throws DeclarationError when an argument is not an extension, when the application has another extension of its name, or when a
    *   dependency of a class is wrong
    */
   extend(...extensions: Extension[]): this {
