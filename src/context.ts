@@ -91,7 +91,7 @@ export interface MiddlewareOptions {
   callsAgain?: boolean
   /** The middleware's part of the OpenAPI document, for the routes that it runs for. */
   openapi?: MiddlewareDescription | ((route: DeclaredRoute, method: string) => MiddlewareDescription)
-  /** What the middleware needs for as long as the application lives: `transaction()` opens its database. */
+  /** The hooks that the middleware needs for as long as the application lives: `transaction()` opens its database. */
   extension?: Hooks
 }
 
@@ -105,8 +105,8 @@ export interface Extension extends Hooks {
   /** The middleware for everything that is declared below `app.extend`. */
   readonly middleware?: Middleware
   /**
-   * Declares routes and middleware in the scope that is extended: the application, a group or a host. Each scope can have such an
-   * extension of its own.
+   * Declares routes and middleware in the scope that is extended: the application, a group or a host. Each scope can have its own
+   * extension of this kind.
    */
   declare?(scope: Scope): void
 }
