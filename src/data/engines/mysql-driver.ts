@@ -5,6 +5,8 @@ import type { ConnectionLimits } from './engine.js'
 import { watchedConnections, type ServerWatch, type WatchedConnection } from './server-watch.js'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 import { MysqlQueryRunner } from 'typeorm/driver/mysql/MysqlQueryRunner.js'
+import { Query } from 'typeorm/driver/Query.js'
+import { MetadataTableType } from 'typeorm/driver/types/MetadataTableType.js'
 
 /** The members of a `mysql2` connection that the framework uses. */
 export interface Connection {
@@ -50,8 +52,40 @@ export function configureMysqlDriver(
   driver.createQueryRunner = (mode) => new MariadbRunner(driver, mode)
 }
 
-/** TypeORM's query runner. `queries/publish.ts` replaces the `query` method of this class, so that TypeORM's class is unchanged. */
-export class MariadbRunner extends MysqlQueryRunner {}
+/**
+ * TypeORM's query runner, except that a generated column needs no table of TypeORM: the server itself has the expressions.
+ * `queries/publish.ts` replaces the `query` method of this class, so that TypeORM's class is unchanged.
+ */
+export class MariadbRunner extends MysqlQueryRunner {
+  protected override selectTypeormMetadataSql(
+    row: Parameters<MysqlQueryRunner['selectTypeormMetadataSql']>[0],
+  ): Query {
+    const { schema, table, type, name } = row
+    return type === MetadataTableType.GENERATED_COLUMN
+      ? new Query(EXPRESSION, [schema, table, name])
+      : super.selectTypeormMetadataSql(row)
+  }
+
+  protected override insertTypeormMetadataSql(
+    row: Parameters<MysqlQueryRunner['insertTypeormMetadataSql']>[0],
+  ): Query {
+    return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.insertTypeormMetadataSql(row)
+  }
+
+  protected override deleteTypeormMetadataSql(
+    row: Parameters<MysqlQueryRunner['deleteTypeormMetadataSql']>[0],
+  ): Query {
+    return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.deleteTypeormMetadataSql(row)
+  }
+}
+
+/** The statement that is run instead of one for TypeORM's table with the expressions of generated columns. */
+const NOTHING = new Query('SELECT 1 FROM DUAL WHERE FALSE')
+
+/** The expression of a generated column. */
+const EXPRESSION = `
+  SELECT generation_expression AS value FROM information_schema.columns
+  WHERE table_schema = ? AND table_name = ? AND column_name = ?`
 
 /** Whether the server is MariaDB, and not MySQL. */
 export async function isMariadb(server: { query(sql: string): Promise<unknown> }): Promise<boolean> {
