@@ -5,7 +5,9 @@ const TOKEN =
 /** The words with which a constraint of a table begins. */
 const OF_TABLE = ['CONSTRAINT', 'PRIMARY', 'UNIQUE', 'CHECK', 'FOREIGN']
 /** The words with which a clause of a column begins, after its name and type. */
-const OF_COLUMN = 'CONSTRAINT PRIMARY NOT NULL UNIQUE CHECK DEFAULT COLLATE REFERENCES GENERATED AS'.split(' ')
+const OF_COLUMN = 'CONSTRAINT PRIMARY NOT NULL UNIQUE CHECK DEFAULT COLLATE REFERENCES GENERATED AS'.split(
+  ' ',
+)
 
 interface Token {
   text: string
@@ -90,7 +92,7 @@ export class TableDefinition {
       ...this.columns.flatMap((column) => (isSameName(column.name, name) ? [] : column.clauses)),
     ]
       .filter(({ kind, text }) => ['CHECK', 'AS', 'DEFAULT'].includes(kind) && hasName(text, name))
-      .map(({ text }) => text.trim())
+      .map(({ text }) => withoutComments(text))
   }
 
   /** Adds a constraint. */
@@ -200,6 +202,13 @@ function tokensOf(sql: string): Token[] {
 
 function textOf(tokens: readonly Token[]): string {
   return tokens.map(({ text }) => text).join('')
+}
+
+function withoutComments(sql: string): string {
+  return tokensOf(sql)
+    .map(({ text, isSpace }) => (isSpace ? ' ' : text))
+    .join('')
+    .trim()
 }
 
 /** Splits a list at its separators, which are left out. */
