@@ -20,7 +20,7 @@ const count = Math.ceil(Number(process.env['KIT_MIGRATIONS'] ?? 6) / (engine ===
 /** The seed of a failed run, which is printed with the failure. */
 const seed = Number(process.env['KIT_MIGRATIONS_SEED'] ?? Date.now() % 2 ** 31)
 
-/** What a migration adds. A column of a table with rows needs a value in them, so most are nullable. */
+/** The attributes that migrations add. A column of a table with rows needs a value in them, so most are nullable. */
 const ADDED: [name: string, attribute: string][] = [
   ['note', 'note:nulls.string'],
   ['note', 'note:nulls.string:unique'],

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm'
 import { engine } from './engine.js'
 
 /**
- * What the server says about a schema: a sentence for each part of a table, and for each index, trigger, view, sequence and type.
+ * Reads the schema from the server: a sentence for each part of a table, and for each index, trigger, view, sequence and type.
  * Their order does not matter.
  */
 export async function schemaFacts(database: DataSource): Promise<string[]> {

@@ -37,7 +37,7 @@ describe('The enum of a migration', () => {
     return new Database({ test: { url }, migrations }, 'test').open()
   }
 
-  /** Runs a migration in a process of its own. */
+  /** Runs a migration in another process. */
   async function migrate(migration: new () => MigrationInterface): Promise<void> {
     const database = await open(migration)
     await database.migrate().finally(() => database.close())

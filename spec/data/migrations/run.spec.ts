@@ -295,8 +295,8 @@ describe('Migrations', () => {
       ],
     ] as const)
       await withDatabase([AddMood1700000000001, migration], async (database) => {
-        for (const work of [migrate(database), migrationStatus(database), rollback(database)]) {
-          const error = await failure(work)
+        for (const work of [migrate, migrationStatus, rollback]) {
+          const error = await failure(work(database))
           expect(error).to.be.instanceOf(DeclarationError)
           expect(error).to.have.property('message', message)
         }

@@ -313,6 +313,16 @@ describe('Changes of tables on SQLite', () => {
       )
     })
 
+    it('if the rows need a value for a new column', async () => {
+      const rank = new TableColumn({ name: 'rank', type: 'integer' })
+      expect(await messageOf(runner.addColumn('people', rank))).to.equal(
+        'The rows that "people" already has need a value for the new column "rank". ' +
+          'Give the column a default, or make it nullable, and fill it.',
+      )
+      await runner.addColumn('people', Object.assign(rank, { default: '0' }))
+      expect(await runner.query('SELECT "rank" FROM people WHERE id = 1')).to.deep.equal([{ rank: 0 }])
+    })
+
     it('outside of a migration, where foreign keys are on', async () => {
       await runner.query('PRAGMA foreign_keys')
       await runner.rollbackTransaction()

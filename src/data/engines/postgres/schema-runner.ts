@@ -131,7 +131,7 @@ function isEnum({ type }: TableColumn): boolean {
 /** The statement that is run instead of one for TypeORM's table with the expressions of generated columns. */
 const NOTHING = new Query('SELECT 1 WHERE false')
 
-/** The expression of a generated column, which TypeORM reads from a table of its own that need not exist. */
+/** The expression of a generated column, which TypeORM reads from its own table, which need not exist. */
 const EXPRESSION = `
   SELECT pg_get_expr(d.adbin, d.adrelid) AS value
   FROM pg_attribute a

@@ -34,6 +34,16 @@ export function columnIsUsed(
   )
 }
 
+/** Returns the error of a required column that is added to a table with rows, or the same error. */
+export function needsValue(error: unknown, table: string, column: string): unknown {
+  if (!messageOf(error).includes('NOT NULL column with default value NULL')) return error
+  return new Error(
+    `The rows that "${table}" already has need a value for the new column "${column}". ` +
+      'Give the column a default, or make it nullable, and fill it.',
+    { cause: error },
+  )
+}
+
 function messageOf(error: unknown): string {
   return error instanceof QueryFailedError ? error.driverError.message : ''
 }

@@ -3,7 +3,7 @@ import type { TableCheck, TableColumn, TableForeignKey, TableUnique } from 'type
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js'
 import { Query } from 'typeorm/driver/Query.js'
 import { MetadataTableType } from 'typeorm/driver/types/MetadataTableType.js'
-import { columnIsUsed, explainRejection } from './rejected-changes.js'
+import { columnIsUsed, explainRejection, needsValue } from './rejected-changes.js'
 import { definitionOf, rebuildTable } from './rebuild-table.js'
 import {
   addToPrimaryKey,
@@ -35,7 +35,10 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
   override async addColumns(table: TableName, columns: TableColumn[]): Promise<void> {
     for (const column of columns) {
       if (canBeAdded(column)) {
-        await this.alter(table, `ADD COLUMN ${this.buildCreateColumnSql(column)}`)
+        const sql = this.buildCreateColumnSql(column)
+        await this.alter(table, `ADD COLUMN ${sql}`).catch((error: unknown) => {
+          throw needsValue(error, nameOf(table), column.name)
+        })
         continue
       }
       await rebuildTable(this, nameOf(table), (definition) => {
