@@ -698,9 +698,15 @@ export class MigrationFailed extends NamedError {
     readonly isRolledBack = false,
   ) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    // The reason becomes a sentence.
-    super(`The migration ${name} cannot be ${done}: ${reason.replace(/[^.!?]$/, '$&.')} ${left}`, { cause })
+    // PostgreSQL's errors name in a detail what prevents a change: `view adults depends on column age of table people`.
+    const detail: unknown = Reflect.get(Object(Reflect.get(Object(cause), 'driverError')), 'detail')
+    const reasons = [reason, ...(typeof detail === 'string' ? [detail.replaceAll('\n', '; ')] : [])]
+    super(`The migration ${name} cannot be ${done}: ${reasons.map(toSentence).join(' ')} ${left}`, { cause })
   }
+}
+
+function toSentence(text: string): string {
+  return text.replace(/[^.!?]$/, '$&.')
 }
 
 /** Another process held the migration lock for too long. */

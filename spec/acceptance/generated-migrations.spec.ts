@@ -80,4 +80,32 @@ describe('kit generate migration, and kit db migrate', () => {
     ])
       expect(await kit(app.folder, args, { env }), args.join(' ')).to.include({ status: 0, errors: '' })
   })
+
+  it('create a table with two enums and two indexes whose long names have the same beginning', async () => {
+    const env = { DATABASE_URL: await newDatabase() }
+    app.linkPackages()
+    const name = 'quarterly_inspection_of_a_large_department_report'
+    const [state, kind] = ['responsible_department_manager_state', 'responsible_department_manager_kind']
+    const [brief, brand] = ['responsible_department_manager_brief', 'responsible_department_manager_brand']
+    const words = [`${state}:enum:a,b`, `${kind}:enum:c,d`, brief, brand]
+    for (const args of [
+      ['g', 'resource', name, ...words, '--sort', `${state},${kind}`, '--filter', `${brief},${brand}`],
+      ['db', 'migrate'],
+      ['db', 'check'],
+      ['db', 'rollback'],
+      ['db', 'migrate'],
+    ])
+      expect(await kit(app.folder, args, { env }), args.join(' ')).to.include({ status: 0, errors: '' })
+    const database = await new Database({ test: { url: env.DATABASE_URL } }, 'test').open()
+    const runner = database.createQueryRunner()
+    const found = await runner.getTable(`${name}s`)
+    expect(found?.columns.flatMap(({ enum: values }) => values ?? [])).to.have.members(['a', 'b', 'c', 'd'])
+    for (const column of [state, kind, brief, brand])
+      expect(
+        found?.indices.some((index) => index.columnNames.includes(column)),
+        column,
+      ).to.equal(true)
+    await runner.release()
+    await database.close()
+  })
 })

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Attribute } from './arguments/attributes.js'
 import type { Names } from './arguments/names.js'
 import { listOf, quote } from './files/lines.js'
+import { shortName } from '../naming/short-name.js'
 import { itemName } from '../naming/words.js'
 
 /** An index of a new table. */
@@ -110,8 +110,5 @@ export function whyIndexed(column: string): string {
 
 /** `posts_author_id`, shortened to the length that every database supports. */
 export function indexName(table: string, column: string): string {
-  const name = `${table}_${column}`
-  if (name.length <= 63) return name
-  // Names with the same beginning stay different.
-  return `${name.slice(0, 54)}_${createHash('sha256').update(name).digest('hex').slice(0, 8)}`
+  return shortName(`${table}_${column}`)
 }

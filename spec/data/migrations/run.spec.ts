@@ -275,6 +275,34 @@ describe('Migrations', () => {
       ])
     }))
 
+  it('reject a class whose name has no time, and two with the same name', async () => {
+    class AddTags implements MigrationInterface {
+      async up(): Promise<void> {}
+
+      async down(): Promise<void> {}
+    }
+    const same = { [MOOD]: class extends AddTags {} }[MOOD] ?? AddTags
+    for (const [migration, message] of [
+      [
+        AddTags,
+        'The class of the migration "AddTags" needs a time at the end of its name, by which migrations are sorted: the 13 digits ' +
+          'of `Date.now()`, like AddTags1795132800000. Begin the name of its file with the same number.',
+      ],
+      [
+        same,
+        `Two migrations have the class name "${MOOD}", by which the database records that a migration has been run. ` +
+          'Give the later one another name and time, in its class and its file.',
+      ],
+    ] as const)
+      await withDatabase([AddMood1700000000001, migration], async (database) => {
+        for (const work of [migrate, migrationStatus, rollback]) {
+          const error = await failure(work(database))
+          expect(error).to.be.instanceOf(DeclarationError)
+          expect(error).to.have.property('message', message)
+        }
+      })
+  })
+
   it('list one that has been edited since it was run', () =>
     withDatabase([CreateBlog1700000000000], async (database, reopen) => {
       await database.migrate()

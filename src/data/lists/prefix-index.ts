@@ -1,4 +1,5 @@
 import type { QueryRunner } from 'typeorm'
+import { shortName } from '../../naming/short-name.js'
 import { engineOf } from '../engines/engines.js'
 
 /**
@@ -10,8 +11,7 @@ import { engineOf } from '../engines/engines.js'
 export async function prefixIndex(runner: QueryRunner, table: string, column: string): Promise<void> {
   const statement = await engineOf(runner.dataSource).prefixIndex(
     runner,
-    // PostgreSQL has the shortest limit of names: 63 bytes.
-    `${table}_${column}_prefix`.slice(-63),
+    shortName(`${table}_${column}_prefix`),
     table,
     column,
   )

@@ -198,13 +198,35 @@ function checksumOf({ instance }: Migration): string | undefined {
   return instance && createHash('sha256').update(String(instance.constructor)).digest('base64url')
 }
 
+function rejectNames(names: readonly string[]): void {
+  const untimed = names.find((name) => !/(?!0{13})\d{13}$/.test(name))
+  if (untimed !== undefined) {
+    throw new DeclarationError(
+      `The class of the migration "${untimed}" needs a time at the end of its name, by which migrations are sorted: the 13 digits ` +
+        `of \`Date.now()\`, like ${untimed.replace(/\d+$/, '')}1795132800000. Begin the name of its file with the same number.`,
+    )
+  }
+  const twice = names.find((name, index) => names.indexOf(name) < index)
+  if (twice !== undefined) {
+    throw new DeclarationError(
+      `Two migrations have the class name "${twice}", by which the database records that a migration has been run. ` +
+        'Give the later one another name and time, in its class and its file.',
+    )
+  }
+}
+
 /** TypeORM's name of the table in which it records the migrations that have been run. */
 const TABLE = 'migrations'
 
 /** The migrations that have been run. The framework adds the `checksum` column to TypeORM's table. */
 class History extends MigrationExecutor {
-  /** The application's migrations, oldest first. */
+  /**
+   * The application's migrations, oldest first.
+   *
+   * @throws DeclarationError when the name of a class has no time, or when two classes have the same name
+   */
   all(): Migration[] {
+    rejectNames(this.dataSource.migrations.map((one) => one.name ?? one.constructor.name))
     return this.getMigrations()
   }
 

@@ -1,10 +1,10 @@
-import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { unknownPosition } from '../servers.js'
 import { additionsOf, BEGIN, positionOf, type Connection } from './connection.js'
+import { PostgresSchemaRunner } from './schema-runner.js'
 
 /** TypeORM's query runner, which sends the beginning of a transaction together with its first statement. */
-export class PostgresRunner extends PostgresQueryRunner {
+export class PostgresRunner extends PostgresSchemaRunner {
   /** The connection, once `connect` has resolved. */
   declare protected databaseConnection: Connection
 

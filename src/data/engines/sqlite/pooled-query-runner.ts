@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { QueryFailedError, QueryResult, QueryRunnerAlreadyReleasedError } from 'typeorm'
 import type { ObjectLiteral, ReplicationMode } from 'typeorm'
-import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js'
+import { SqliteSchemaRunner } from './schema-runner.js'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { NamedPlaceholdersNotSupportedError } from 'typeorm/error/NamedPlaceholdersNotSupportedError.js'
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js'
@@ -18,7 +18,7 @@ const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEM
  * Runs single statements on the shared connection, and the statements of a transaction on an exclusive connection. A
  * transaction holds the write lock from the first statement that needs it until its end.
  */
-export class PooledSqliteQueryRunner extends BetterSqlite3QueryRunner {
+export class PooledSqliteQueryRunner extends SqliteSchemaRunner {
   declare driver: PooledSqliteDriver
   /** Whether its transactions reject statements that write. */
   isReadOnly = false
