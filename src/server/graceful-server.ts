@@ -9,6 +9,7 @@ import {
 import type { Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { HeaderListResponse } from './header-list.js'
+import { MergingRequest } from './merging-request.js'
 import { listenOn, stopListening } from './port.js'
 import { StalledConnections } from './stalled-connections.js'
 
@@ -73,7 +74,8 @@ export class GracefulServer {
     timeouts: Timeouts = {},
     createSource: (server: Server) => ConnectionSource = ownPort,
   ) {
-    const options = { ...serverOptions(timeouts), ServerResponse: HeaderListResponse }
+    const classes = { IncomingMessage: MergingRequest, ServerResponse: HeaderListResponse }
+    const options = { ...serverOptions(timeouts), ...classes }
     this.server = createServer(options, (req, res) => this.handle(req, res, this.listener))
     // Node would respond at once, however many requests are in flight.
     this.server.on('checkExpectation', (req, res) => this.handle(req, res, rejectExpectation))
@@ -163,6 +165,8 @@ export class GracefulServer {
     if (state) {
       const noteBytes = (): void => {
         state.bytesRead = socket.bytesRead
+        // The rest of a body that failed alone would never be read.
+        if (req.destroyed && !req.complete) socket.destroy()
       }
       state.inFlight.add(res)
       res.on('close', () => {

@@ -1,46 +1,68 @@
 import { PassThrough } from 'node:stream'
 import { expect } from 'chai'
 import { BadRequest, ContentTooLarge } from '../../../src/errors.js'
-import { readText } from '../../../src/http/body/body-stream.js'
+import { BodyRead } from '../../../src/http/body/body-reads.js'
+import { decodeText, readBytes } from '../../../src/http/body/body-stream.js'
 
-describe('readText(body, limit, read)', () => {
+describe('readBytes(req, limit, read)', () => {
   function bodyOf(headers: Record<string, string> = {}) {
-    return Object.assign(new PassThrough(), { headers })
+    return Object.assign(new PassThrough(), { headers, complete: false })
   }
 
-  function reading() {
-    return { hold: () => {}, onFail: (_error: Error) => {} }
+  function reading(body: ReturnType<typeof bodyOf>) {
+    return new BodyRead(body, '127.0.0.1', () => {})
   }
 
-  it('decodes UTF-8 whose characters are cut by the pieces, without a byte order mark', async () => {
+  /** Reads a body as `BodyReads` does. */
+  function readAll(body: ReturnType<typeof bodyOf>, limit: number, read = reading(body)): Promise<Buffer> {
+    return readBytes(body, limit, read).finally(() => read.stop())
+  }
+
+  it('returns UTF-8 whose characters are cut by the pieces, which is decoded without a byte order mark', async () => {
     const body = bodyOf()
-    const read = readText(body, 100, reading())
-    for (const byte of Buffer.from('\uFEFF{"a":"käse €"}')) body.write(Buffer.of(byte))
+    const read = readAll(body, 100)
+    for (const byte of Buffer.from('\uFEFF{"a":"käse €"}')) {
+      body.write(Buffer.of(byte))
+      await new Promise(setImmediate)
+    }
     body.end()
-    expect(await read).to.equal('{"a":"käse €"}')
+    expect(decodeText(await read)).to.equal('{"a":"käse €"}')
+  })
+
+  it('counts the memory that the pieces take, however small they are', async () => {
+    const body = bodyOf()
+    const read = reading(body)
+    const bytes = readAll(body, 100_000, read)
+    for (let index = 0; index < 30_000; index++) {
+      body.write('x')
+      if (index % 100 === 0) await new Promise(setImmediate)
+    }
+    body.end()
+    expect((await bytes).length).to.equal(30_000)
+    expect(read.held).to.be.within(30_000, 60_000)
   })
 
   it('reads nothing of a body whose length is over the limit', async () => {
     const body = bodyOf({ 'content-length': '5' })
     body.end('12345')
-    const error = await readText(body, 4, reading()).catch((thrown: unknown) => thrown)
+    const error = await readAll(body, 4).catch((thrown: unknown) => thrown)
     expect(error).to.be.instanceOf(ContentTooLarge)
     expect(body.readableFlowing).to.equal(null)
   })
 
   it('stops at the limit', async () => {
     const body = bodyOf()
-    const read = readText(body, 4, reading())
+    const read = readAll(body, 4)
     body.write('1234')
     body.write('5')
     const error = await read.catch((thrown: unknown) => thrown)
     expect(error).to.be.instanceOf(ContentTooLarge)
-    expect(body.isPaused()).to.equal(true)
+    expectUnread(body)
   })
 
   it('fails if the client disconnects', async () => {
     const body = bodyOf()
-    const read = readText(body, 100, reading())
+    const read = readAll(body, 100)
     body.destroy()
     const error = await read.catch((thrown: unknown) => thrown)
     expect(error).to.be.instanceOf(BadRequest).and.have.property('message', 'The body is incomplete.')
@@ -48,19 +70,25 @@ describe('readText(body, limit, read)', () => {
 
   it('stops when the reading fails', async () => {
     const body = bodyOf()
-    const read = reading()
-    const text = readText(body, 100, read)
-    read.onFail(new Error('too slow'))
-    const error = await text.catch((thrown: unknown) => thrown)
+    const read = reading(body)
+    const bytes = readAll(body, 100, read)
+    read.fail(new Error('too slow'))
+    const error = await bytes.catch((thrown: unknown) => thrown)
     expect(error).to.be.instanceOf(Error).and.have.property('message', 'too slow')
-    expect(body.isPaused()).to.equal(true)
+    expectUnread(body)
   })
 
   it('fails if the body has been read before, instead of waiting for its end', async () => {
     const body = bodyOf()
     body.end('1')
-    await readText(body, 100, reading())
-    const error = await readText(body, 100, reading()).catch((thrown: unknown) => thrown)
+    await readAll(body, 100)
+    const error = await readAll(body, 100).catch((thrown: unknown) => thrown)
     expect(error).to.be.instanceOf(Error).and.have.property('message').that.contains('has been read before')
   })
+
+  /** What arrives later stays in the body, until somebody reads it. */
+  function expectUnread(body: ReturnType<typeof bodyOf>): void {
+    body.write('later')
+    expect(body.readableLength).to.equal(5)
+  }
 })
