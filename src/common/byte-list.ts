@@ -1,6 +1,9 @@
 /** The bytes of the first block. */
 const firstBlock = 16 * 1024
 
+/** Creating a buffer takes a microsecond, and most bodies are a single piece. */
+const empty = Buffer.alloc(0)
+
 /**
  * Bytes that arrive in pieces. They are copied into one block that grows, because an object for each piece takes 200 bytes, even
  * if the piece has a single one.
@@ -8,7 +11,7 @@ const firstBlock = 16 * 1024
 export class ByteList {
   /** The number of bytes. */
   length = 0
-  private block: Buffer = Buffer.alloc(0)
+  private block: Buffer = empty
 
   /** The bytes of memory that the list takes. */
   get capacity(): number {
@@ -28,10 +31,10 @@ export class ByteList {
 
   /** Returns all bytes, and removes them from the list. */
   take(): Buffer {
-    const bytes = this.block.subarray(0, this.length)
-    this.block = Buffer.alloc(0)
+    const { block, length } = this
+    this.block = empty
     this.length = 0
-    return bytes
+    return length === block.length ? block : block.subarray(0, length)
   }
 
   private grow(length: number): void {

@@ -21,6 +21,8 @@ export class MergingRequest extends IncomingMessage {
 
   /** Node calls this with each chunk, and with null at the end. It stops reading the connection when the result is false. */
   override push(chunk: Buffer | null): boolean {
+    // Without this encoding, there is one piece for each time that the connection is read.
+    if (this.headers['transfer-encoding'] === undefined) return super.push(chunk)
     if (chunk === null) return this.pass(null)
     if (this.destroyed) return false
     this.bytes += chunk.length

@@ -4,18 +4,18 @@ import { BadRequest, ContentTooLarge } from '../../../src/errors.js'
 import { BodyRead } from '../../../src/http/body/body-reads.js'
 import { decodeText, readBytes } from '../../../src/http/body/body-stream.js'
 
-describe('readBytes(req, limit, read)', () => {
+describe('readBytes(ctx, limit, read)', () => {
   function bodyOf(headers: Record<string, string> = {}) {
     return Object.assign(new PassThrough(), { headers, complete: false })
   }
 
   function reading(body: ReturnType<typeof bodyOf>) {
-    return new BodyRead(body, '127.0.0.1', () => {})
+    return new BodyRead({ req: body, ip: '127.0.0.1' }, () => {})
   }
 
   /** Reads a body as `BodyReads` does. */
   function readAll(body: ReturnType<typeof bodyOf>, limit: number, read = reading(body)): Promise<Buffer> {
-    return readBytes(body, limit, read).finally(() => read.stop())
+    return readBytes({ req: body, ip: '127.0.0.1' }, limit, read).finally(() => read.stop())
   }
 
   it('returns UTF-8 whose characters are cut by the pieces, which is decoded without a byte order mark', async () => {

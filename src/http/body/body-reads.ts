@@ -28,7 +28,7 @@ export class BodyReads {
 
   /** Runs `work`, which reads the body of a request. */
   async run<T>(ctx: Context, work: (read: BodyRead) => Promise<T>): Promise<T> {
-    const read = new BodyRead(ctx.req, clientNetwork(ctx.ip), (bytes) => this.hold(bytes))
+    const read = new BodyRead(ctx, (bytes) => this.hold(bytes))
     this.reads.add(read)
     this.timer ??= setInterval(() => this.checkRates(), checkInterval).unref()
     try {
@@ -76,7 +76,10 @@ export class BodyReads {
 const events = ['readable', 'end', 'error', 'close']
 
 /** A request, as far as reading its body needs it. */
-export type BodyRequest = Pick<IncomingMessage, 'complete' | 'headers'> & Readable
+export interface BodyContext {
+  req: Pick<IncomingMessage, 'complete' | 'headers'> & Readable
+  ip: string
+}
 
 /** The reading of one body. */
 export class BodyRead {
@@ -87,20 +90,24 @@ export class BodyRead {
   private received = 0
   /** The time of the last check, and the bytes that had arrived by then. */
   private checked: { at: number; bytes: number } | undefined
-  private isListening = false
-  /** Continues `next`, which waits. */
-  private wake = (): void => {}
-  private readonly onEvent = (): void => this.wake()
+  /** Lets `next` or `forEach` notice a failure, or another piece. */
+  private wake: (() => void) | undefined
+  /** The listener of `next`, as soon as it has waited. */
+  private onEvent: (() => void) | undefined
 
   /**
-   * @param client the address of the client, or its network
+   * @param ctx the request and the address of its client
    * @param onHold receives the bytes that the body takes in addition
    */
   constructor(
-    private readonly req: BodyRequest,
-    readonly client: string,
+    private readonly ctx: BodyContext,
     private readonly onHold: (bytes: number) => void,
   ) {}
+
+  /** The address of the client, or its network. */
+  get client(): string {
+    return clientNetwork(this.ctx.ip)
+  }
 
   /** Counts bytes that remain in memory until the body has been read. */
   hold(bytes: number): void {
@@ -112,7 +119,7 @@ export class BodyRead {
   /** Ends the reading with an error, or with the earlier one if it has failed before. */
   fail(error: Error): void {
     this.failure ??= error
-    this.wake()
+    this.wake?.()
   }
 
   /**
@@ -121,7 +128,7 @@ export class BodyRead {
    * @throws BadRequest (400) when the client disconnects, TooManyChunks (400), and the error that was passed to `fail`
    */
   async next(): Promise<Buffer | undefined> {
-    const { req } = this
+    const { req } = this.ctx
     for (;;) {
       if (this.failure) throw this.failure
       const piece: Buffer | null = req.read()
@@ -130,8 +137,7 @@ export class BodyRead {
         return piece
       }
       if (req.readableEnded) return undefined
-      if (req.destroyed)
-        throw req.errored instanceof HttpError ? req.errored : new BadRequest('The body is incomplete.')
+      if (req.destroyed) throw this.lossOfBody()
       await this.waitForEvent()
     }
   }
@@ -142,12 +148,40 @@ export class BodyRead {
   }
 
   /**
+   * Passes each piece of the body to a function. It is faster than `next`.
+   *
+   * @throws the errors of `next`
+   */
+  forEach(receive: (piece: Buffer) => void): Promise<void> {
+    const { req } = this.ctx
+    return new Promise((resolve, reject) => {
+      const stop = (error: unknown): void => {
+        req.off('data', onPiece).pause()
+        reject(error)
+      }
+      const onPiece = (piece: Buffer): void => {
+        this.received += piece.length
+        try {
+          receive(piece)
+        } catch (error) {
+          stop(error)
+        }
+      }
+      const onClose = (): void => void (req.readableEnded || stop(this.lossOfBody()))
+      this.wake = () => stop(this.failure)
+      if (req.destroyed) return onClose()
+      req.on('data', onPiece).on('end', resolve).on('close', onClose).on('error', onClose)
+    })
+  }
+
+  /**
    * Fails if too few bytes have arrived since the last check.
    *
    * @param now the time of `performance.now()`
    */
   checkRate(now: number): void {
-    const { req, received } = this
+    const { received } = this
+    const { req } = this.ctx
     if (this.checked && now - this.checked.at < minRate.milliseconds) return
     const isSlow = this.checked && received - this.checked.bytes < minRate.bytes
     this.checked = { at: now, bytes: received }
@@ -158,13 +192,21 @@ export class BodyRead {
 
   /** Leaves what is left of the body to others. */
   stop(): void {
-    for (const event of events) this.req.off(event, this.onEvent)
+    if (this.onEvent) for (const event of events) this.ctx.req.off(event, this.onEvent)
+  }
+
+  /** The error of a body that cannot be read to its end. */
+  private lossOfBody(): Error {
+    const { errored } = this.ctx.req
+    return errored instanceof HttpError ? errored : new BadRequest('The body is incomplete.')
   }
 
   /** Waits until there may be another piece, or until the reading fails. */
   private waitForEvent(): Promise<void> {
-    if (!this.isListening) for (const event of events) this.req.on(event, this.onEvent)
-    this.isListening = true
+    if (!this.onEvent) {
+      this.onEvent = () => this.wake?.()
+      for (const event of events) this.ctx.req.on(event, this.onEvent)
+    }
     return new Promise((resolve) => {
       this.wake = resolve
     })

@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream'
 import { createBrotliDecompress, createUnzip } from 'node:zlib'
 import { ByteList } from '../../common/byte-list.js'
 import { BadRequest, ContentTooLarge, DecompressionBomb } from '../../errors.js'
-import type { BodyRead, BodyRequest } from './body-reads.js'
+import type { BodyContext, BodyRead } from './body-reads.js'
 
 const decompressors = { gzip: createUnzip, deflate: createUnzip, br: createBrotliDecompress }
 
@@ -10,7 +10,7 @@ const decompressors = { gzip: createUnzip, deflate: createUnzip, br: createBrotl
 type Compression = keyof typeof decompressors
 
 /** The encoding of a request's body; undefined if it is not supported. */
-export function encodingOf({ req }: { req: BodyRequest }): Compression | 'identity' | undefined {
+export function encodingOf({ req }: Pick<BodyContext, 'req'>): Compression | 'identity' | undefined {
   const encoding = req.headers['content-encoding']?.toLowerCase() || 'identity'
   return encoding === 'identity' || encoding === 'gzip' || encoding === 'deflate' || encoding === 'br'
     ? encoding
@@ -22,12 +22,6 @@ const maxRatio = 100
 
 /** The decompressed bytes up to which the ratio is not checked, because small bodies can be compressed well. */
 const uncheckedSize = 64 * 1024
-
-/** The pieces of a request's body. If it is compressed, they are decompressed. */
-function piecesOf(req: BodyRequest, read: BodyRead): AsyncGenerator<Buffer, void, undefined> {
-  const encoding = encodingOf({ req }) ?? 'identity'
-  return encoding === 'identity' ? read.pieces() : decompress(encoding, read)
-}
 
 /** @throws DecompressionBomb (413), and the errors of zlib and of `read` */
 async function* decompress(encoding: Compression, read: BodyRead): AsyncGenerator<Buffer, void, undefined> {
@@ -51,17 +45,20 @@ async function* decompress(encoding: Compression, read: BodyRead): AsyncGenerato
  * @throws ContentTooLarge (413) when the body has more bytes than the limit, an Error when the body has been read before, and
  *   the errors of the decompression and of `read`
  */
-export async function readBytes(req: BodyRequest, limit: number, read: BodyRead): Promise<Buffer> {
-  const isCompressed = encodingOf({ req }) !== 'identity'
+export async function readBytes(ctx: BodyContext, limit: number, read: BodyRead): Promise<Buffer> {
+  const { req } = ctx
   if (req.readableEnded) throw new Error('The body has been read before.')
-  if (!isCompressed && Number(req.headers['content-length'] ?? 0) > limit) throw new ContentTooLarge(limit)
+  const encoding = encodingOf(ctx) ?? 'identity'
   const bytes = new ByteList()
-  for await (const piece of piecesOf(req, read)) {
+  const receive = (piece: Buffer): void => {
     if (bytes.length + piece.length > limit) throw new ContentTooLarge(limit)
     const before = bytes.capacity
     bytes.add(piece)
     read.hold(bytes.capacity - before)
   }
+  if (encoding !== 'identity') for await (const piece of decompress(encoding, read)) receive(piece)
+  else if (Number(req.headers['content-length'] ?? 0) > limit) throw new ContentTooLarge(limit)
+  else await read.forEach(receive)
   return bytes.take()
 }
 

@@ -72,7 +72,7 @@ export function bodyReader({
   }
 
   async function readDocument(ctx: Context, read: BodyRead): Promise<void> {
-    const text = decodeText(await readBytes(ctx.req, bodyLimit, read))
+    const text = decodeText(await readBytes(ctx, bodyLimit, read))
     const parse = bodyKindOf(ctx) === 'xml' ? parseXml : parseJson
     Object.assign(ctx.request, { body: await parse(text, membersLimit) })
   }

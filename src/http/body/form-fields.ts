@@ -35,7 +35,7 @@ export function formReader(limit: number): (ctx: Context, read: BodyRead) => Pro
 
   return async function readForm(ctx, read) {
     parse ??= parserOf(limit)
-    const bytes = await readBytes(ctx.req, limit, read)
+    const bytes = await readBytes(ctx, limit, read)
     const { request, method } = ctx
     const is = (...types: string[]) => ctx.is(...types)
     // koa-body would keep a string for each piece of the body, so it receives the whole as one, and the members that it uses.
