@@ -141,4 +141,13 @@ describe(`A process with ${heap} MB of heap`, () => {
     await fetch(`http://127.0.0.1:${port}/release`)
     expect(new Set(await Promise.all(statuses))).to.deep.equal(new Set([200]))
   })
+
+  it('sends files of Swagger UI to clients that do not read them without a copy for each', async () => {
+    const before = await memory()
+    const clients = Array.from({ length: 200 }, () => open())
+    for (const client of clients) client.write('GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n')
+    await Promise.all(clients.map((client) => once(client, 'data').then(() => client.pause())))
+    const during = await memory()
+    expect(during.used - before.used).to.be.below(100_000_000)
+  })
 })
