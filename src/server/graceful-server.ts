@@ -118,6 +118,7 @@ export class GracefulServer {
       await setTimeout(pollInterval)
       // The event loop first reads the requests that have arrived.
       await setImmediate()
+      this.endEventStreams()
       const now = performance.now()
       if (now >= startTime + timeout) this.closeConnections(() => true)
       else if (now >= idleDeadline) this.closeConnections(isIdle)
@@ -134,6 +135,7 @@ export class GracefulServer {
   private async closeSource(deadline: number): Promise<void> {
     const responses = [...this.connections.values()].flatMap(({ inFlight }) => [...inFlight])
     responses.forEach(closeAfterResponse)
+    this.endEventStreams()
     while (responses.some((res) => !res.closed) && performance.now() < deadline)
       // It checks more often than `close`, because new requests wait for it.
       await setTimeout(pollInterval / 4)
@@ -182,6 +184,12 @@ export class GracefulServer {
     void this.closing.then(() => listener(req, res))
   }
 
+  /** Ends the streams of events, which have no end of their own. Their clients connect to another process. */
+  private endEventStreams(): void {
+    for (const { inFlight } of this.connections.values())
+      for (const res of inFlight) if (isEventStream(res)) res.end()
+  }
+
   private closeConnections(shouldClose: (socket: Socket, state: ConnectionState) => boolean): void {
     for (const [socket, state] of this.connections) if (shouldClose(socket, state)) socket.destroy()
   }
@@ -206,6 +214,11 @@ function isIdle(socket: Socket, { inFlight, bytesRead }: ConnectionState): boole
 /** Closes the connection after this response, so that the server does not wait for the client to close it. */
 function closeAfterResponse(res: ServerResponse): void {
   if (!res.headersSent) res.setHeader('Connection', 'close')
+}
+
+/** Whether a response is a stream of events (`EventSource`) that has begun. */
+function isEventStream(res: ServerResponse): boolean {
+  return res.headersSent && String(res.getHeader('Content-Type')).startsWith('text/event-stream')
 }
 
 /** Rejects an expectation other than `100-continue` (RFC 9110, section 10.1.1). */
