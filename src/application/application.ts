@@ -338,8 +338,13 @@ export class App extends Scope {
    */
   private async check(): Promise<boolean> {
     if (this.lifecycle.isClosing) return false
-    for (const hooks of this.hooks) await hooks.check?.()
-    return true
+    try {
+      for (const hooks of this.hooks) await hooks.check?.()
+    } catch (error) {
+      // The shutdown closes what a check needs.
+      if (!this.lifecycle.isClosing) throw error
+    }
+    return !this.lifecycle.isClosing
   }
 
   /** Everything with hooks: the middleware, and the session store. */
