@@ -86,7 +86,7 @@ describe('readBytes(ctx, limit, read)', () => {
     expect(error).to.be.instanceOf(Error).and.have.property('message').that.contains('has been read before')
   })
 
-  /** What arrives later stays in the body, until somebody reads it. */
+  /** Checks that nobody reads the body any more. */
   function expectUnread(body: ReturnType<typeof bodyOf>): void {
     body.write('later')
     expect(body.readableLength).to.equal(5)
