@@ -82,6 +82,15 @@ export class BadRequest extends HttpError {
   }
 }
 
+/** 400: the body consists of many small chunks, of which each costs as much as a large one. The connection is closed. */
+export class TooManyChunks extends HttpError {
+  /** @param chunkSize the least number of bytes that the chunks must have on average */
+  constructor(chunkSize: number) {
+    const message = `The body was sent in chunks of fewer than ${chunkSize} bytes. Send it in larger chunks.`
+    super(400, message, { Connection: 'close' })
+  }
+}
+
 /** 400: the request is for a host that the application does not serve. */
 export class UnknownHost extends httpError(
   400,

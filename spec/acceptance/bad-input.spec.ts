@@ -617,7 +617,10 @@ describe('Bad input', () => {
         [406],
         'html',
       )
-      await expectRejection(await site.get('/posts/new', { accept: types.json }), [406], 'html')
+    })
+
+    it('returns 406 in the format that the client accepts, although the route does not offer it', async () => {
+      await expectRejection(await site.get('/posts/new', { accept: types.json }), [406], 'json')
     })
 
     it('may be an invalid host', async () => {

@@ -14,6 +14,7 @@ import {
   type Context,
   type Middleware,
 } from '../../src/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import { mark, text } from '../support/marks.js'
 import { Site } from '../support/site.js'
 
@@ -631,6 +632,27 @@ describe('App', () => {
       app.use(Object.assign(mark('sick'), { extension }))
       const { get } = await visit(app).then((it) => ({ get: it.get.bind(it) }))
       expect((await get('/up')).status).to.equal(503)
+    })
+
+    it('logs no error of a check that fails because the application closes', async () => {
+      const { logger, lines } = captureLog()
+      const app = new App({ logger, drainDelay: 0 })
+      let fail = (_error: Error): void => {}
+      let began = (): void => {}
+      const isChecking = new Promise<void>((resolve) => (began = resolve))
+      const check = () =>
+        new Promise<void>((_resolve, reject) => {
+          fail = reject
+          began()
+        })
+      app.use(Object.assign(mark('closed'), { check }))
+      const response = fetch(`${await app.listen(0)}/up`)
+      await isChecking
+      const closed = app.close()
+      fail(new Error('the database is closed'))
+      expect((await response).status).to.equal(503)
+      await closed
+      expect(lines.filter(({ level }) => Number(level) >= 40)).to.deep.equal([])
     })
 
     it('completes the requests in flight when it closes', async () => {

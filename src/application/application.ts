@@ -310,8 +310,13 @@ export class App extends Scope {
    */
   private async check(): Promise<boolean> {
     if (this.lifecycle.isClosing) return false
-    await this.extensions.check()
-    return true
+    try {
+      await this.extensions.check()
+    } catch (error) {
+      // The shutdown closes what a check needs.
+      if (!this.lifecycle.isClosing) throw error
+    }
+    return !this.lifecycle.isClosing
   }
 
   private get configuredPort(): number {

@@ -15,7 +15,7 @@ const handleRequest = Reflect.get(Koa.prototype, 'handleRequest') as Handle
 export function createKoa(): Koa {
   const koa = new Koa()
   guardBody(koa.request)
-  extendSetter(koa.response, 'body', tolerateErrors)
+  extendSetter(koa.response, 'body', prepareBody)
   extendSetter(koa.response, 'message', checkStatusMessage)
   setSingleHeaders(koa.response)
   sendText(koa)
@@ -39,21 +39,26 @@ function guardBody(request: Koa['request']): void {
   Object.defineProperties(request, Object.getOwnPropertyDescriptors(members))
 }
 
-/** Calls a function before a property of Koa's response is set to a value. If the function throws, the property is not set. */
-function extendSetter(response: Koa['response'], name: string, before: (value: unknown) => void): void {
+/** Sets a property of Koa's response to what a function returns for the value. If the function throws, it is not set. */
+function extendSetter(response: Koa['response'], name: string, prepare: (value: unknown) => unknown): void {
   const property = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(response), name)
   Object.defineProperty(response, name, {
     ...property,
     set(this: unknown, value: unknown) {
-      before(value)
-      property?.set?.call(this, value)
+      property?.set?.call(this, prepare(value))
     },
   })
 }
 
-/** Adds a listener to a stream that becomes a body: without one, a failure while its handler is running would end the process. */
-function tolerateErrors(body: unknown): void {
+/**
+ * Adds a listener to a stream that becomes a body: without one, a failure while its handler is running would end the process.
+ * Returns bytes as a buffer, because Koa would send other arrays of bytes as JSON.
+ */
+function prepareBody(body: unknown): unknown {
   if (body instanceof Readable) body.on('error', () => {})
+  if (body instanceof ArrayBuffer) return Buffer.from(body)
+  if (!ArrayBuffer.isView(body) || Buffer.isBuffer(body)) return body
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength)
 }
 
 /**
@@ -62,9 +67,10 @@ function tolerateErrors(body: unknown): void {
  *
  * @throws BadStatusMessage
  */
-function checkStatusMessage(message: unknown): void {
+function checkStatusMessage(message: unknown): unknown {
   const text = String(message)
   if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(text)) throw new BadStatusMessage(text)
+  return message
 }
 
 /**

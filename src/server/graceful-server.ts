@@ -9,6 +9,7 @@ import {
 import type { Socket } from 'node:net'
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import { HeaderListResponse } from './header-list.js'
+import { MergingRequest } from './merging-request.js'
 import { listenOn, stopListening } from './port.js'
 import { StalledConnections } from './stalled-connections.js'
 
@@ -41,9 +42,20 @@ export interface ConnectionSource {
   close(): Promise<void>
 }
 
+/** The requests of a connection that are handled at a time. Further ones wait, and nothing more is read meanwhile. */
+const maxInFlight = 8
+
+/** The maximum number of requests of a connection that wait. A client that sends more at once is disconnected. */
+const maxWaiting = 100
+
+/** A request that has arrived, its response, and what handles them. */
+type Exchange = [req: IncomingMessage, res: ServerResponse, listener: RequestListener]
+
 interface ConnectionState {
   /** The responses of the requests in flight. */
   inFlight: Set<ServerResponse>
+  /** The requests that wait until fewer are in flight. */
+  waiting: Exchange[]
   /** The bytes read when the last request and its response ended. If the socket has read more, another request has begun. */
   bytesRead: number
 }
@@ -62,13 +74,22 @@ export class GracefulServer {
     timeouts: Timeouts = {},
     createSource: (server: Server) => ConnectionSource = ownPort,
   ) {
-    const options = { ...serverOptions(timeouts), ServerResponse: HeaderListResponse }
-    this.server = createServer(options, (req, res) => this.handle(req, res))
+    const classes = { IncomingMessage: MergingRequest, ServerResponse: HeaderListResponse }
+    const options = { ...serverOptions(timeouts), ...classes }
+    this.server = createServer(options, (req, res) => this.handle(req, res, this.listener))
+    // Node would respond at once, however many requests are in flight.
+    this.server.on('checkExpectation', (req, res) => this.handle(req, res, rejectExpectation))
     this.stalledTimer = this.watchStalledConnections(timeouts)
     this.source = createSource(this.server)
     this.server.on('connection', (socket: Socket) => {
-      this.connections.set(socket, { inFlight: new Set(), bytesRead: 0 })
-      socket.once('close', () => this.connections.delete(socket))
+      const state: ConnectionState = { inFlight: new Set(), waiting: [], bytesRead: 0 }
+      this.connections.set(socket, state)
+      // Node itself continues to read after each request.
+      socket.on('resume', () => state.waiting.length > 0 && socket.pause())
+      socket.once('close', () => {
+        state.waiting = []
+        this.connections.delete(socket)
+      })
     })
   }
 
@@ -97,6 +118,7 @@ export class GracefulServer {
       await setTimeout(pollInterval)
       // The event loop first reads the requests that have arrived.
       await setImmediate()
+      this.endEventStreams()
       const now = performance.now()
       if (now >= startTime + timeout) this.closeConnections(() => true)
       else if (now >= idleDeadline) this.closeConnections(isIdle)
@@ -113,17 +135,40 @@ export class GracefulServer {
   private async closeSource(deadline: number): Promise<void> {
     const responses = [...this.connections.values()].flatMap(({ inFlight }) => [...inFlight])
     responses.forEach(closeAfterResponse)
+    this.endEventStreams()
     while (responses.some((res) => !res.closed) && performance.now() < deadline)
       // It checks more often than `close`, because new requests wait for it.
       await setTimeout(pollInterval / 4)
     await this.source.close()
   }
 
-  private handle(req: IncomingMessage, res: ServerResponse): void {
-    const state = this.connections.get(req.socket)
+  /** Begins a request, or lets it wait if many requests of its connection are in flight. */
+  private handle(...exchange: Exchange): void {
+    const { socket } = exchange[0]
+    const state = this.connections.get(socket)
+    if (!state || state.inFlight.size < maxInFlight) return this.begin(exchange, state)
+    if (state.waiting.length === maxWaiting) return void socket.destroy()
+    state.waiting.push(exchange)
+    socket.pause()
+  }
+
+  /** Begins the requests that wait, as far as they may be in flight. */
+  private beginWaiting(socket: Socket, state: ConnectionState): void {
+    while (state.inFlight.size < maxInFlight) {
+      const next = state.waiting.shift()
+      if (!next) return
+      if (state.waiting.length === 0) socket.resume()
+      this.begin(next, state)
+    }
+  }
+
+  private begin([req, res, listener]: Exchange, state: ConnectionState | undefined): void {
+    const { socket } = req
     if (state) {
       const noteBytes = (): void => {
-        state.bytesRead = req.socket.bytesRead
+        state.bytesRead = socket.bytesRead
+        // The rest of a body that failed alone would never be read.
+        if (req.destroyed && !req.complete) socket.destroy()
       }
       state.inFlight.add(res)
       res.on('close', () => {
@@ -131,11 +176,18 @@ export class GracefulServer {
         noteBytes()
         // After a response that did not wait for the whole body, the rest still arrives.
         if (!req.complete) req.on('close', noteBytes)
+        this.beginWaiting(socket, state)
       })
     }
-    if (!this.closing) return this.listener(req, res)
+    if (!this.closing) return listener(req, res)
     closeAfterResponse(res)
-    void this.closing.then(() => this.listener(req, res))
+    void this.closing.then(() => listener(req, res))
+  }
+
+  /** Ends the streams of events, which have no end of their own. Their clients connect to another process. */
+  private endEventStreams(): void {
+    for (const { inFlight } of this.connections.values())
+      for (const res of inFlight) if (isEventStream(res)) res.end()
   }
 
   private closeConnections(shouldClose: (socket: Socket, state: ConnectionState) => boolean): void {
@@ -162,6 +214,16 @@ function isIdle(socket: Socket, { inFlight, bytesRead }: ConnectionState): boole
 /** Closes the connection after this response, so that the server does not wait for the client to close it. */
 function closeAfterResponse(res: ServerResponse): void {
   if (!res.headersSent) res.setHeader('Connection', 'close')
+}
+
+/** Whether a response is a stream of events (`EventSource`) that has begun. */
+function isEventStream(res: ServerResponse): boolean {
+  return res.headersSent && String(res.getHeader('Content-Type')).startsWith('text/event-stream')
+}
+
+/** Rejects an expectation other than `100-continue` (RFC 9110, section 10.1.1). */
+function rejectExpectation(_req: IncomingMessage, res: ServerResponse): void {
+  res.writeHead(417).end()
 }
 
 function ownPort(server: Server): ConnectionSource {

@@ -12,7 +12,8 @@ describe('app.static(path, folder)', () => {
 
   before(async () => {
     const root = join(folder, 'public')
-    for (const name of ['', 'docs', 'empty', '.well-hidden']) mkdirSync(join(root, name), { recursive: true })
+    for (const name of ['', 'docs', 'empty', '.well-hidden', '.well-known/.hidden'])
+      mkdirSync(join(root, name), { recursive: true })
     writeFileSync(join(folder, 'secret.txt'), 'secret')
     writeFileSync(join(root, 'a.txt'), '0123456789')
     writeFileSync(join(root, 'ä b.txt'), 'umlaut')
@@ -20,6 +21,9 @@ describe('app.static(path, folder)', () => {
     writeFileSync(join(root, 'none.txt'), '')
     writeFileSync(join(root, '.env'), 'SECRET=1')
     writeFileSync(join(root, '.well-hidden', 'x.txt'), 'hidden')
+    writeFileSync(join(root, '.well-known', 'security.txt'), 'Contact')
+    writeFileSync(join(root, '.well-known', '.env'), 'SECRET=1')
+    writeFileSync(join(root, '.well-known', '.hidden', 'x.txt'), 'hidden')
     writeFileSync(join(root, 'docs', 'index.html'), '<h1>Docs</h1>')
     symlinkSync('loop', join(root, 'loop'))
     symlinkSync('a.txt', join(root, 'inside.txt'))
@@ -50,6 +54,10 @@ describe('app.static(path, folder)', () => {
   after(async () => {
     await site.close()
     rmSync(folder, { recursive: true })
+  })
+
+  it('serves the files in .well-known', async () => {
+    expect((await site.get('/.well-known/security.txt')).text).to.equal('Contact')
   })
 
   it('reads a relative folder from the working directory in which it was declared', async () => {
@@ -215,6 +223,10 @@ describe('app.static(path, folder)', () => {
     '/.env',
     '/%2eenv',
     '/.well-hidden/x.txt',
+    '/.well-known/.env',
+    '/.well-known/%2eenv',
+    '/.well-known/.hidden/x.txt',
+    '/docs/../.well-known/.env',
     '/%2ewell-hidden%2fx.txt',
     '/docs/../.env',
     '/../secret.txt',

@@ -1,6 +1,8 @@
+import type { IncomingMessage } from 'node:http'
+import type { Readable } from 'node:stream'
 import { clientNetwork } from '../security/client-network.js'
 import type { Context } from '../../context.js'
-import { BadRequest, RequestTimeout, ServiceUnavailable } from '../../errors.js'
+import { BadRequest, HttpError, RequestTimeout, ServiceUnavailable } from '../../errors.js'
 
 /** The maximum bytes in memory of all bodies that are being read. If the limit of one body is larger, that limit counts. */
 const budget = 64 * 1024 * 1024
@@ -46,8 +48,9 @@ export class BodyReads {
     }
   }
 
-  /** Stops counting a body, unless that has happened before. */
+  /** Stops reading and counting a body, unless that has happened before. */
   private end(read: BodyRead): void {
+    read.stop()
     if (this.reads.delete(read)) this.held -= read.held
   }
 
@@ -69,18 +72,35 @@ export class BodyReads {
   }
 }
 
+/** The events of a request after which there is another piece of its body, or none any more. */
+const events = ['readable', 'end', 'error', 'close']
+
+/** A request, as far as reading its body needs it. */
+export interface BodyContext {
+  req: Pick<IncomingMessage, 'complete' | 'headers'> & Readable
+  ip: string
+}
+
 /** The reading of one body. */
 export class BodyRead {
-  /** The bytes of the body that are in memory. */
+  /** The bytes of memory that the body takes. */
   held = 0
-  /** Ends the reading with an error. The code that reads the body sets this function. */
-  onFail = (_error: Error): void => {}
   private failure: Error | undefined
-  /** The time of the last check, and the bytes that the connection had received by then. */
+  /** The bytes of the body, as it was sent, that have arrived. */
+  private received = 0
+  /** The time of the last check, and the bytes that had arrived by then. */
   private checked: { at: number; bytes: number } | undefined
+  /** Lets `next` or `forEach` notice a failure, or another piece. */
+  private wake: (() => void) | undefined
+  /** The listener of `next`, as soon as it has waited. */
+  private onEvent: (() => void) | undefined
 
+  /**
+   * @param ctx the request and the address of its client
+   * @param onHold receives the bytes that the body takes in addition
+   */
   constructor(
-    private readonly ctx: Context,
+    private readonly ctx: BodyContext,
     private readonly onHold: (bytes: number) => void,
   ) {}
 
@@ -99,24 +119,59 @@ export class BodyRead {
   /** Ends the reading with an error, or with the earlier one if it has failed before. */
   fail(error: Error): void {
     this.failure ??= error
-    this.onFail(this.failure)
+    this.wake?.()
   }
 
   /**
    * Returns the next piece of the body as it was sent, or undefined at its end. Until the next call, the client has to wait.
    *
-   * @throws BadRequest (400) when the client disconnects, and the error that was passed to `fail`
+   * @throws BadRequest (400) when the client disconnects, TooManyChunks (400), and the error that was passed to `fail`
    */
   async next(): Promise<Buffer | undefined> {
     const { req } = this.ctx
     for (;;) {
       if (this.failure) throw this.failure
       const piece: Buffer | null = req.read()
-      if (piece) return piece
+      if (piece) {
+        this.received += piece.length
+        return piece
+      }
       if (req.readableEnded) return undefined
-      if (req.destroyed) throw new BadRequest('The body is incomplete.')
+      if (req.destroyed) throw this.lossOfBody()
       await this.waitForEvent()
     }
+  }
+
+  /** The pieces that `next` returns. */
+  async *pieces(): AsyncGenerator<Buffer, void, undefined> {
+    for (let piece = await this.next(); piece; piece = await this.next()) yield piece
+  }
+
+  /**
+   * Passes each piece of the body to a function. It is faster than `next`.
+   *
+   * @throws the errors of `next`
+   */
+  forEach(receive: (piece: Buffer) => void): Promise<void> {
+    const { req } = this.ctx
+    return new Promise((resolve, reject) => {
+      const stop = (error: unknown): void => {
+        req.off('data', onPiece).pause()
+        reject(error)
+      }
+      const onPiece = (piece: Buffer): void => {
+        this.received += piece.length
+        try {
+          receive(piece)
+        } catch (error) {
+          stop(error)
+        }
+      }
+      const onClose = (): void => void (req.readableEnded || stop(this.lossOfBody()))
+      this.wake = () => stop(this.failure)
+      if (req.destroyed) return onClose()
+      req.on('data', onPiece).on('end', resolve).on('close', onClose).on('error', onClose)
+    })
   }
 
   /**
@@ -125,28 +180,35 @@ export class BodyRead {
    * @param now the time of `performance.now()`
    */
   checkRate(now: number): void {
+    const { received } = this
     const { req } = this.ctx
-    const bytes = req.socket.bytesRead
     if (this.checked && now - this.checked.at < minRate.milliseconds) return
-    const isSlow = this.checked && bytes - this.checked.bytes < minRate.bytes
-    this.checked = { at: now, bytes }
+    const isSlow = this.checked && received - this.checked.bytes < minRate.bytes
+    this.checked = { at: now, bytes: received }
     // If bytes wait to be read, this process is slow, not the client.
     if (isSlow && !req.complete && req.readableLength === 0)
       this.fail(new RequestTimeout(minRate.milliseconds))
   }
 
+  /** Leaves what is left of the body to others. */
+  stop(): void {
+    if (this.onEvent) for (const event of events) this.ctx.req.off(event, this.onEvent)
+  }
+
+  /** The error of a body that cannot be read to its end. */
+  private lossOfBody(): Error {
+    const { errored } = this.ctx.req
+    return errored instanceof HttpError ? errored : new BadRequest('The body is incomplete.')
+  }
+
   /** Waits until there may be another piece, or until the reading fails. */
   private waitForEvent(): Promise<void> {
-    const { req } = this.ctx
-    const events = ['readable', 'end', 'error', 'close']
+    if (!this.onEvent) {
+      this.onEvent = () => this.wake?.()
+      for (const event of events) this.ctx.req.on(event, this.onEvent)
+    }
     return new Promise((resolve) => {
-      const settle = (): void => {
-        for (const event of events) req.off(event, settle)
-        this.onFail = () => {}
-        resolve()
-      }
-      for (const event of events) req.on(event, settle)
-      this.onFail = settle
+      this.wake = resolve
     })
   }
 }

@@ -1,15 +1,9 @@
 import type { Context } from '../../context.js'
 import { clientNetwork } from '../security/client-network.js'
-import {
-  BadRequest,
-  ContentTooLarge,
-  TooManyFields,
-  TooManyMembers,
-  UnsupportedMediaType,
-} from '../../errors.js'
+import { BadRequest, TooManyFields, TooManyMembers, UnsupportedMediaType } from '../../errors.js'
 import { bodyFormats, bodyKindOf, charsetOf, hasBody, type BodyFormat } from './body-kind.js'
 import { BodyReads, type BodyRead } from './body-reads.js'
-import { decompressBody, encodingOf, readText } from './body-stream.js'
+import { decodeText, encodingOf, readBytes } from './body-stream.js'
 import {
   defaultMembersLimit,
   hasTooManyMembers,
@@ -73,12 +67,12 @@ export function bodyReader({
       } else if (kind === 'form') await reads.run(ctx, (read) => readForm(ctx, read))
       else await reads.run(ctx, (read) => readDocument(ctx, read))
     } catch (error) {
-      throw explain(error, bodyLimit)
+      throw explain(error)
     }
   }
 
   async function readDocument(ctx: Context, read: BodyRead): Promise<void> {
-    const text = await readText(decompressBody(ctx), bodyLimit, read)
+    const text = decodeText(await readBytes(ctx, bodyLimit, read))
     const parse = bodyKindOf(ctx) === 'xml' ? parseXml : parseJson
     Object.assign(ctx.request, { body: await parse(text, membersLimit) })
   }
@@ -124,14 +118,10 @@ function parseText(text: string): unknown {
 }
 
 /** Converts the errors of the parsers to errors for the client. */
-function explain(error: unknown, limit: number): unknown {
+function explain(error: unknown): unknown {
   // qs throws a RangeError when there are too many fields.
   if (error instanceof RangeError) return new TooManyFields()
   if (!(error instanceof Error)) return error
-  // The types of koa-body's errors.
-  const type: unknown = Reflect.get(error, 'type')
-  if (type === 'entity.too.large') return new ContentTooLarge(limit)
-  if (type === 'request.aborted') return new BadRequest('The body is incomplete.')
   return isInflateError(Reflect.get(error, 'code'))
     ? new BadRequest('The body is malformed.', { cause: error })
     : error

@@ -1,8 +1,9 @@
 import { createRequire } from 'node:module'
+import { Readable } from 'node:stream'
 import type { koaBody } from 'koa-body'
 import type { Context } from '../../context.js'
 import type { BodyRead } from './body-reads.js'
-import { decompressBody } from './body-stream.js'
+import { readBytes } from './body-stream.js'
 
 /** The maximum number of fields of a form. */
 export const maxFields = 1000
@@ -34,17 +35,12 @@ export function formReader(limit: number): (ctx: Context, read: BodyRead) => Pro
 
   return async function readForm(ctx, read) {
     parse ??= parserOf(limit)
-    const body = decompressBody(ctx)
+    const bytes = await readBytes(ctx, limit, read)
     const { request, method } = ctx
     const is = (...types: string[]) => ctx.is(...types)
-    // A compressed body is read from another stream, so koa-body receives the members of the context that it uses.
-    const context = body === ctx.req ? ctx : { req: body, request, method, is }
-    const hold = (piece: Buffer): void => read.hold(piece.length)
-    // koa-body rejects with an error of the stream.
-    read.onFail = (error) => body.emit('error', error)
-    const parsed = parse(context as Context, async () => undefined)
-    body.on('data', hold)
-    await parsed.finally(() => body.off('data', hold))
+    // koa-body would keep a string for each piece of the body, so it receives the whole as one, and the members that it uses.
+    const req = Object.assign(Readable.from([bytes], { objectMode: false }), { headers: {} })
+    await parse({ req, request, method, is } as unknown as Context, async () => undefined)
   }
 }
 

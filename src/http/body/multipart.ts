@@ -1,5 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ByteList } from '../../common/byte-list.js'
 import type { Context, UploadedFile } from '../../context.js'
 import { ContentTooLarge, TooManyFields, UnsupportedMediaType } from '../../errors.js'
 import type { BodyRead } from './body-reads.js'
@@ -87,19 +88,19 @@ class MultipartForm implements PartReceiver {
   }
 
   private field({ name, charset }: Part): Sink {
-    const pieces: Buffer[] = []
+    const bytes = new ByteList()
     const decoder = textDecoder(charset)
     return {
       write: (piece) => {
         this.count('body', piece.length)
         if (!isFieldName(name)) return
-        this.read.hold(piece.length)
-        pieces.push(piece)
+        const before = bytes.capacity
+        bytes.add(piece)
+        this.read.hold(bytes.capacity - before)
       },
       end: () => {
         if (!isFieldName(name)) return
-        if (this.fields.push([name, decoder.decode(Buffer.concat(pieces))]) > maxFields)
-          throw new TooManyFields()
+        if (this.fields.push([name, decoder.decode(bytes.take())]) > maxFields) throw new TooManyFields()
       },
     }
   }

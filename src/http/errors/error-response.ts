@@ -41,8 +41,7 @@ export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages
     problem.detail = withoutCredentials(error.message)
   ctx.set(headersOf(error))
   ctx.set('Cache-Control', 'no-store')
-  const chosen = formatOfData(ctx) ?? chooseFormat(ctx)
-  const format = error instanceof errors.NotAcceptable || !chosen ? ctx.defaultFormat : chosen
+  const format = formatOfData(ctx) ?? chooseFormat(ctx) ?? ctx.defaultFormat
   if (format !== 'html') {
     writeProblem(ctx, format, problem)
     return

@@ -14,7 +14,7 @@ const require = createRequire(import.meta.url)
  * Responds to a GET or HEAD request with a file of the folder. If its path contains the digest of the file's content, the
  * response can be cached forever.
  *
- * @returns whether there is such a file; hidden files, files outside of the folder and irregular files are treated as
+ * @returns whether there is such a file; hidden files except those in `.well-known`, files outside of the folder and irregular files are treated as
  *   missing, even if a link in the folder leads to them
  * @throws HttpError (412, 416) when the file does not meet the conditions or the range of the request, and errors of reading it
  */
@@ -26,11 +26,15 @@ export async function sendFile(ctx: Context, mounted: StaticFolder): Promise<boo
   return digested !== undefined && (await sendPath(ctx, mounted.folder, digested.path, digested.digest))
 }
 
+/** A path in the only hidden folder that is served, without hidden files in it (RFC 8615). */
+const isWellKnown = /^\/\.well-known(?:\/(?!\.)[^/]*)+$/
+
 /** @param digest the digest that the file must have; if it is set, the response can be cached forever */
 async function sendPath(ctx: Context, root: string, path: string, digest?: string): Promise<boolean> {
   const sender: typeof send = require('send')
   const caching = digest === undefined ? {} : { maxAge: '1y', immutable: true }
-  const stream = sender(ctx.req, path, { root, dotfiles: 'ignore', ...caching })
+  const dotfiles = isWellKnown.test(path) ? 'allow' : 'ignore'
+  const stream = sender(ctx.req, path, { root, dotfiles, ...caching })
   return await new Promise((resolve, reject) => {
     const write = stream.send.bind(stream)
     stream.send = (file, stats) => {
