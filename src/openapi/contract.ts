@@ -79,7 +79,8 @@ export class Contract {
     const id = exchange.headers.get('x-request-id') ?? ''
     const ctx = this.handled.get(id)
     this.handled.delete(id)
-    if (!ctx || isForPages(exchange)) return
+    // The page of a 406 shows that the handler does not offer what the request asks for.
+    if (!ctx || (exchange.status !== 406 && isForPages(exchange))) return
     const operation = this.operations.get(ctx.route)?.[ctx.method]
     const problem =
       operation &&
@@ -154,11 +155,21 @@ export class Contract {
 function statusProblem(operation: Contracted, exchange: Exchange): string | undefined {
   const { responses, path, model } = operation
   const { status, accept, text } = exchange
-  if (status === 406 && Object.values(responses).some(({ content }) => content?.[accept]))
-    return `returned 406 for ${accept}, which ${path} lists. Offer it, or describe the responses.`
+  const refused = status === 406 && typesOf(accept).find((type) => lists(responses, type))
+  if (refused) return `returned 406 for ${refused}, which ${path} lists. Offer it, or describe the responses.`
   if (responses[status] || ofFramework.includes(status)) return undefined
   const body = text === '' ? "'empty'" : status < 400 ? model : "'problem'"
   return `returned ${status}, which ${path} does not list. Correct the handler, or describe the response: responses: { ${status}: ${body} }.`
+}
+
+/** The media types of an `Accept` header, without their parameters. */
+function typesOf(accept: string): string[] {
+  return accept.split(',').map((type) => type.split(';', 1).join().trim().toLowerCase())
+}
+
+/** Whether one of the responses has a media type. */
+function lists(responses: Contracted['responses'], type: string): boolean {
+  return Object.values(responses).some(({ content }) => content?.[type])
 }
 
 function headerProblem({ responses, path }: Contracted, { status, headers }: Exchange): string | undefined {
