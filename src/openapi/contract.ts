@@ -138,12 +138,12 @@ export class Contract {
   private requestProblem({ requestBody, path }: Contracted, { json, status }: Exchange): string | undefined {
     const { schema = {} } = requestBody?.content?.['application/json'] ?? {}
     const errors = status < 400 && json !== undefined ? this.errorsOf(schema, json) : []
-    const missing = errors.find(({ keyword, instancePath }) => keyword === 'required' && instancePath === '')
-    const name: unknown = missing?.params['missingProperty']
+    const missing = errors.find(({ keyword }) => keyword === 'required')
+    if (!missing) return undefined
+    const name: unknown = missing.params['missingProperty']
     return (
-      missing &&
-      `returned ${status} for a body without /${name}, which ${nameOf(schema)} of ${path} requires. Give ${name} an initial value in the ` +
-        'model, allow null, or reject the request.'
+      `returned ${status} for a body without ${missing.instancePath}/${name}, which ${ownerOf(missing, schema)} of ${path} requires. ` +
+      `Give ${name} an initial value in the model, allow null, or reject the request.`
     )
   }
 
@@ -208,10 +208,15 @@ function weight({ keyword, instancePath }: ErrorObject): number {
   return (isVague ? 1000 : 0) - instancePath.length
 }
 
+/** The name of the schema that an error is about. */
+function ownerOf({ schemaPath }: ErrorObject, schema: Schema): string {
+  return /schemas\/(\w+)/.exec(schemaPath)?.[1] ?? nameOf(schema)
+}
+
 function explain(error: ErrorObject, schema: Schema): string {
   const { keyword, instancePath, message } = error
   const { additionalProperty, missingProperty } = error.params
-  const name = /schemas\/(\w+)/.exec(error.schemaPath)?.[1] ?? nameOf(schema)
+  const name = ownerOf(error, schema)
   if (keyword === 'additionalProperties')
     return `${instancePath}/${additionalProperty} is not in ${name}. Exclude it, or describe the response.`
   if (keyword === 'required')

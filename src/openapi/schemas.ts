@@ -7,6 +7,7 @@ import {
   exposedProperties,
   instanceOf,
   isEntity,
+  isListProperty,
   plainAttributeOf,
   plainAttributesOf,
   recordName,
@@ -16,8 +17,17 @@ import {
   type Attribute,
 } from '../extension.js'
 import { DeclarationError } from '../index.js'
+import { bodyName } from './names.js'
 import { isOptional, rejectsNull, withRules } from './rules.js'
-import { attributeSchema, columnAttribute, listSchema, nullable, valueSchema, type Schema } from './values.js'
+import {
+  attributeSchema,
+  columnAttribute,
+  listSchema,
+  nullable,
+  valueSchema,
+  type Direction,
+  type Schema,
+} from './values.js'
 
 /** A relation that a list can include in its records. */
 export interface IncludedRelation {
@@ -42,6 +52,7 @@ export interface BodyOptions {
 /** A schema of the document, and what it was made of. */
 interface Component {
   source: unknown
+  direction: Direction
   /** The handler that needed it first. */
   handler: string
   schema: Schema
@@ -92,14 +103,33 @@ export class Schemas {
    * @param source the route if no other route has the same body, or else the class
    */
   body(name: string, source: object, model: Function, options: BodyOptions, handler: string): Schema {
-    return this.add(name, source, handler, () =>
-      objectSchema(model, 'toClass', bodyProperties(model, options), recordName(model.name)),
-    )
+    const part = (type: Function) => this.bodyOf(type, handler)
+    const make = () =>
+      objectSchema(model, 'toClass', bodyProperties(model, options, part), recordName(model.name))
+    return this.add(name, source, handler, make, 'body')
+  }
+
+  /** The schema of a body, or of the objects in one, of a class that is not a model. All routes share it. */
+  bodyOf(type: Function, handler: string): Schema {
+    return this.body(bodyName(type.name), type, type, { isNew: true }, handler)
   }
 
   /** @throws DeclarationError when another class or route has the name, or when a class that is not a model has no attributes */
-  add(name: string, source: unknown, handler: string, make: () => Schema): Schema {
+  add(
+    name: string,
+    source: unknown,
+    handler: string,
+    make: () => Schema,
+    direction: Direction = 'response',
+  ): Schema {
     const known = this.components.get(name)
+    if (known && known.source === source && known.direction !== direction) {
+      throw new DeclarationError(
+        `${name} is the class of a body and of a response in the document ${this.document}, whose schemas differ: ` +
+          `${known.handler} and ${handler}. Describe the response with another class, or rename ${name}, so that its name does not ` +
+          'end with Body, Request or Input.',
+      )
+    }
     if (known && known.source !== source) {
       throw new DeclarationError(
         `Two schemas of the document ${this.document} are named "${name}": those of ${known.handler} and ${handler}. Rename one ` +
@@ -108,7 +138,7 @@ export class Schemas {
     }
     if (!known) {
       // The component is stored before its schema is made, because a class can refer to itself.
-      const component: Component = { source, handler, schema: {} }
+      const component: Component = { source, direction, handler, schema: {} }
       this.components.set(name, component)
       component.schema = make()
       const isEmpty = Object.keys(Object(component.schema['properties'])).length === 0
@@ -142,15 +172,14 @@ export class Schemas {
 
   /** A property that is not a column: an object of the class of `@Type`, a list of them, or a value of the emitted type. */
   private property(model: Function, name: string, handler: string): Property {
-    const type = transformRules(model, name, 'toPlain').type()
     const attribute = plainAttributeOf(model, name)
+    const type = attribute?.nested ?? transformRules(model, name, 'toPlain').type()
     const isMissable = isOptional(model, name)
     const schema = (): Schema => {
       if (!type) return attribute ? attributeSchema(attribute, 'response') : {}
       const item =
         type === Date ? valueSchema({ kind: 'datetime' }, 'response') : this.response(type, handler)
-      const isList = Reflect.getMetadata('design:type', model.prototype as object, name) === Array
-      const value = isList ? listSchema(name, item) : item
+      const value = isListProperty(model, name) ? listSchema(name, item) : item
       return isMissable ? nullable(value) : value
     }
     return { name, schema, isMissable }
@@ -212,17 +241,25 @@ function attributeProperty(attribute: Attribute): Property {
   return { name: attribute.name, schema: () => attributeSchema(attribute, 'response') }
 }
 
-function bodyProperties(model: Function, { fields, pathKeys, isNew = false }: BodyOptions): Property[] {
+/** @param part returns the schema of the objects of a class in the body */
+function bodyProperties(
+  model: Function,
+  { fields, pathKeys, isNew = false }: BodyOptions,
+  part: (type: Function) => Schema,
+): Property[] {
   const attributes = isEntity(model) ? attributesOf(model) : plainAttributesOf(model)
   const settable = attributes.filter(({ name }) => (fields?.includes(name) ?? true) && !pathKeys?.has(name))
   const properties = settable.map((attribute): Property => {
-    const { name, isList } = attribute
-    const value = () => withRules(model, name, attributeSchema({ ...attribute, nullable: false }, 'body'))
+    const { name, isList, nested } = attribute
+    const value = () => {
+      if (!nested) return withRules(model, name, attributeSchema({ ...attribute, nullable: false }, 'body'))
+      return isList ? withRules(model, name, listSchema(name, part(nested))) : part(nested)
+    }
     const isNullable = attribute.nullable && !rejectsNull(model, name)
     return {
       name,
       schema: () => (isNullable ? nullable(value()) : value()),
-      isMissable: isList === true || !isNew || !isRequired(model, attribute),
+      isMissable: (isList && !nested) || !isNew || !isRequired(model, attribute),
     }
   })
   const version = isNew ? undefined : versionOf(model)
