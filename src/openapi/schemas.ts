@@ -157,15 +157,17 @@ export class Schemas {
     const columns = columnsOf(model).map(({ propertyName }) => propertyName)
     const lists = attributesOf(model).filter(({ isList }) => isList)
     const others = [...(isEntity(model) ? [] : validatedProperties(model)), ...exposedProperties(model)]
-    const relations = this.included.flatMap((one) => (one.model === model ? one.relation : []))
+    const included = this.included.flatMap((one) => (one.model === model ? one.relation : []))
+    const relations = new Set([...included, ...eagerRelationsOf(model)])
     return [
       ...columnProperties(model),
       ...lists.map(attributeProperty),
       ...Array.from(new Set(others), (name) => this.property(model, name, handler)).filter(
         ({ name }) => !columns.includes(name),
       ),
-      ...Array.from(new Set(relations), (name) => {
-        return { name, schema: () => this.relation(model, name), isMissable: true }
+      // A created record lacks even its eager relations, which only a query loads.
+      ...Array.from(relations, (name) => {
+        return { name, schema: () => this.relation(model, name, handler), isMissable: true }
       }),
     ]
   }
@@ -185,18 +187,19 @@ export class Schemas {
     return { name, schema, isMissable }
   }
 
-  /** A related record, or a list of them, as one of the lists shows it. */
-  private relation(model: Function, relation: string): Schema {
+  /** A related record, or a list of them, as one of the lists shows it, or as every query loads it. */
+  private relation(model: Function, relation: string, handler: string): Schema {
     const { related, isMany } = relationOf(model, relation)
     const all = this.included.filter((one) => one.model === model && one.relation === relation)
-    const references = all.map(({ name, attributes, handler }) => {
-      if (!attributes) return this.response(related, handler)
+    const references = all.map(({ name, attributes, handler: list }) => {
+      if (!attributes) return this.response(related, list)
       const properties = columnProperties(related).filter((one) => attributes.includes(one.name))
       // Lists that include the same attributes share a schema.
-      return this.add(name, `${name} ${attributes}`, handler, () =>
+      return this.add(name, `${name} ${attributes}`, list, () =>
         objectSchema(related, 'toPlain', properties, recordName(related.name)),
       )
     })
+    if (eagerRelationsOf(model).includes(relation)) references.push(this.response(related, handler))
     const distinct = [...new Map(references.map((one) => [one['$ref'], one])).values()]
     if (isMany) return listSchema(relation, distinct.length === 1 ? distinct[0]! : { anyOf: distinct })
     return { anyOf: [...distinct, { type: 'null' }] }
@@ -278,6 +281,12 @@ function isRequired(model: Function, { name, nullable: isNullable }: Attribute):
   if (isNullable) return false
   const column = columnsOf(model).find(({ propertyName }) => propertyName === name)
   return column?.options.default === undefined
+}
+
+/** The relations of a model that every query loads. */
+function eagerRelationsOf(model: Function): string[] {
+  const relations = getMetadataArgsStorage().filterRelations(ancestorsOf(model))
+  return relations.flatMap(({ propertyName, options }) => (options.eager ? propertyName : []))
 }
 
 /** The model at the other end of a relation, and whether it has several records. */
