@@ -188,8 +188,8 @@ describe('A body with objects of other classes', () => {
   })
 
   for (const [what, body, codes] of [
-    ['a list that is no list', { lines: line }, { lines: ['type.list'] }],
-    ['an item that is no object', { lines: [line, 1] }, { lines: ['type.list'] }],
+    ['an object instead of a list', { lines: line }, { lines: ['type.list'] }],
+    ['a number as an item', { lines: [line, 1] }, { lines: ['type.list'] }],
     ['a list as an item', { lines: [[line]] }, { lines: ['type.list'] }],
     ['null as an item', { lines: [null] }, { lines: ['type.list'] }],
     ['null instead of a list', { lines: null }, { lines: ['type.list'] }],

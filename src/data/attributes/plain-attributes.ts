@@ -119,7 +119,7 @@ function isObjectClass(type: unknown): type is Function {
   return typeof type === 'function' && !VALUES.includes(type)
 }
 
-/** What prevents that the objects in a property are read and validated, and what to do; undefined if nothing does. */
+/** Returns why the objects in a property cannot be read and validated, and what to do; undefined if they can. */
 function nestingProblem(model: Function, name: string): string | undefined {
   if (!isNested(model, name)) return undefined
   const type = objectClassOf(model, name)

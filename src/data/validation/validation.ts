@@ -47,7 +47,7 @@ function sortErrors(errors: ValidationErrors, record: object): ValidationErrors 
     ...validatedProperties(record.constructor),
   ]
   const fields = [...errors.fields.keys()]
-  // A field such as `lines.1.quantity` belongs to the attribute `lines`.
+  // A field such as `lines.1.quantity` belongs to the `lines` attribute.
   const declared = names.flatMap((name) => fields.filter((field) => field.split('.', 1)[0] === name))
   const sorted = new ValidationErrors()
   for (const name of new Set([...declared, ...fields])) sorted.fields.set(name, errors.fields.get(name) ?? [])
