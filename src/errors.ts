@@ -617,11 +617,14 @@ export class NoAttributes extends namedError(
     '@Entity(), or read ctx.request.body.',
 ) {}
 
-/** `ctx.bind` received an object with a property whose type is unknown. */
+/** A class that `ctx.bind` or the OpenAPI document reads has a property whose type is unknown. */
 export class UntypedAttribute extends namedError(
-  (className: string, property: string) =>
-    `ctx.bind() cannot read ${className}.${property}, because its type is unknown. Add a decorator that states it: ` +
-    '@IsString(), @IsNumber(), @IsBoolean(), @IsDate() or @IsObject(), with { each: true } for a list.',
+  (
+    className: string,
+    property: string,
+    advice = 'Its type is unknown. Add a decorator that states it: @IsString(), @IsNumber(), @IsBoolean(), @IsDate() or ' +
+      '@IsObject(), with { each: true } for a list, or @ValidateNested() for objects of a class.',
+  ) => `A request cannot set ${className}.${property}. ${advice}`,
 ) {}
 
 /** `ctx.bind`, or the `fields` option of a resource, names a property that a request cannot set. */

@@ -51,6 +51,7 @@ export {
 } from './data/attributes/attributes.js'
 export {
   instanceOf,
+  isListProperty,
   plainAttributeOf,
   plainAttributesOf,
   rulesOf,

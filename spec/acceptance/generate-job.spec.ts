@@ -16,9 +16,14 @@ describe('kit generate job', () => {
   const add = (name: string, options: JobGeneratorOptions = {}) =>
     generate(application.folder, jobActions(application.folder, name, options))
 
-  async function takeBack(name: string): Promise<void> {
+  async function takeBack(name: string): Promise<string[]> {
     const { actions } = jobDestruction(application.folder, name, async () => false)
-    await destroy(application.folder, actions, { confirm: () => Promise.resolve(true) })
+    const lines: string[] = []
+    await destroy(application.folder, actions, {
+      confirm: () => Promise.resolve(true),
+      print: (line) => lines.push(line),
+    })
+    return lines
   }
 
   it('writes formatted files whose specs pass, for several jobs', async () => {
@@ -85,8 +90,9 @@ describe('kit generate job', () => {
     add('clean_up', { schedule: '0 3 * * *' })
     await takeBack('clean_up')
     expect(application.tree()).to.deep.equal(withFirst)
-    await takeBack('send_digest')
+    const lines = await takeBack('send_digest')
     expect(application.tree()).to.deep.equal(before)
+    expect(lines.filter((line) => line.endsWith('src/app.ts'))).to.deep.equal(['   update  src/app.ts'])
   })
 
   it('names the tables differently beside a model Job', () => {

@@ -271,6 +271,11 @@ describe('jobQueue(database, options)', () => {
       'SendDigest is not a job of this queue',
     ],
     [
+      'a bigint in the arguments',
+      (queue: JobQueue) => queue.enqueue(database.manager, Once, { text: 10n as unknown as string }),
+      'arguments.text of once is a bigint, which JSON cannot carry. Pass text',
+    ],
+    [
       'large arguments',
       (queue: JobQueue) => queue.enqueue(database.manager, Once, { text: 'x'.repeat(70_000) }),
       'at most 65536 are allowed',

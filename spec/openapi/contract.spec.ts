@@ -55,6 +55,7 @@ class NotesResource extends BaseResource {
   override async show(ctx: Context) {
     const note = await ctx.find(Note, ctx.params['note_id'])
     if (mutation === 'listed') return ctx.respond({ json: [note] })
+    if (mutation === 'page') return ctx.respond({ html: () => (ctx.body = '<p>A page</p>') })
     if (mutation === 'nothing') return void (ctx.status = 204)
     if (mutation === 'thrown') throw new HttpError(402, 'Pay first.')
     return ctx.respond({ data: this.mutated(ctx, note) })
@@ -283,6 +284,32 @@ describe('testApplication(app, database, { contract: true })', () => {
       'ContractError: showNote returned 200 with a body that differs from the OpenAPI document (`kit openapi`): /author is not in Note. ' +
         'Exclude it, or describe the response.',
     )
+  })
+
+  it('rejects a 406 of a page, and accepts one for a format that the document lacks', async () => {
+    const app = new App({ env: 'spec', secret: 'x'.repeat(64) })
+    app.use(transaction(database))
+    app.resource(NotesResource)
+    const { client, hooks } = testApplication(app, database, { contract: true })
+    await hooks.beforeAll()
+    mutation = 'page'
+    const messages = await Promise.all(
+      ['json', 'xml', 'application/json;q=0.9, text/csv', 'text/csv'].map((accept) =>
+        client.get(item, { accept }).then(({ status }) => String(status), String),
+      ),
+    )
+    const page = await client.get(item, { accept: 'html' })
+    await client.close()
+    const rejected = (type: string) =>
+      `ContractError: showNote returned 406 for ${type}, which the OpenAPI document (\`kit openapi\`) lists. Offer it, or ` +
+      'describe the responses.'
+    expect(messages).to.deep.equal([
+      rejected('application/json'),
+      rejected('application/xml'),
+      rejected('application/json'),
+      '406',
+    ])
+    expect([page.status, page.text]).to.deep.equal([200, '<p>A page</p>'])
   })
 
   it('skips a request with { contract: false }', async () => {

@@ -169,6 +169,13 @@ describe('An error of a template', () => {
       )
     }))
 
+  it('names a path helper that ends in another way', () =>
+    failing('extends /layout\n\nblock content\n  a(href=postsPaths()) Posts', { env: 'development' })(
+      (detail) => {
+        expect(detail).to.include('line 4: No route has the name "postsPaths".')
+      },
+    ))
+
   it('has the line of the template', () =>
     failing('extends /layout\n\nblock content\n  p Text\n  = post.title', { env: 'development' })(
       (detail) => {

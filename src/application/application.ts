@@ -177,6 +177,16 @@ export class App extends Scope {
     return this.extensions.named(factory.name) as Made | undefined
   }
 
+  /**
+   * Checks the options of the resources.
+   *
+   * @throws DeclarationError when they do not fit the model of the resource
+   * @internal
+   */
+  checkOptions(): void {
+    checkOptions(this.routes)
+  }
+
   /** The configured address: `http://127.0.0.1:3000`. */
   get address(): string {
     return httpAddress(this.configuredHost, this.configuredPort)
@@ -194,7 +204,7 @@ export class App extends Scope {
     const logger = (workerNumber() ?? 1) > 1 ? this.logger.child({}, { level: 'error' }) : this.logger
     const warnings = [...findShadowedRoutes(table), ...findMisspelledHandlers(items.keys())]
     for (const warning of warnings) logger.warn(warning)
-    checkOptions(table.routes)
+    this.checkOptions()
     // Not awaited, because it may have many files to delete. It never rejects.
     void removeStaleUploads()
     const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)

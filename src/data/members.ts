@@ -6,6 +6,7 @@ import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './validation/added-errors.js'
 import type { Attribute } from './attributes/attributes.js'
+import { nestedAttributesOf } from './attributes/plain-attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
 import type { Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
@@ -299,20 +300,36 @@ async function boundErrors(
   return errors
 }
 
-/** The errors of the fields whose values could not be converted. */
+/** The errors of the fields whose values could not be converted, also of those of the objects in a record: `lines.1.quantity`. */
 function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | undefined {
-  const fields = ctx.unreadable(record)
-  if (fields.length === 0) return undefined
+  const unread = unreadFields(ctx, record)
+  if (unread.length === 0) return undefined
   const errors = new ValidationErrors()
-  for (const { attribute, value } of fields) {
-    const isBlank =
-      !attribute.isList && (value === null || (typeof value === 'string' && value.trim() === ''))
-    const type = attribute.isList ? 'list' : attribute.kind
+  for (const { owner, prefix, attribute, value } of unread) {
+    const { isList, nested, kind, name } = attribute
+    const isBlank = !isList && (value === null || (typeof value === 'string' && value.trim() === ''))
+    const type = isList ? 'list' : nested ? 'object' : kind
     const rule = isBlank ? 'present' : `type.${type}`
     const reason = isBlank ? 'cannot be blank' : `is not a ${type}`
-    addError(ctx, record, errors, attribute.name, rule, reason, { values: attribute.values })
+    addError(ctx, owner, errors, name, rule, reason, { values: attribute.values }, prefix)
   }
   return errors
+}
+
+/** A field that could not be read, the object that it belongs to, and the beginning of its name. */
+type Unread = ReturnType<DataRequest['unreadable']>[number] & { owner: object; prefix: string }
+
+function unreadFields(ctx: DataRequest, owner: object, prefix = ''): Unread[] {
+  const own = ctx.unreadable(owner).map((field) => ({ ...field, owner, prefix }))
+  const inner = nestedAttributesOf(owner.constructor).flatMap(({ name, isList }) => {
+    const value: unknown = Reflect.get(owner, name)
+    return Object.entries(isList ? Object(value) : { '': value }).flatMap(([index, part]) =>
+      typeof part === 'object' && part !== null
+        ? unreadFields(ctx, part, `${prefix}${name}.${index && `${index}.`}`)
+        : [],
+    )
+  })
+  return [...own, ...inner]
 }
 
 function addError(
@@ -323,11 +340,12 @@ function addError(
   rule: string,
   reason: string,
   others: object = {},
+  prefix = '',
 ): void {
   const attribute = attributeName(model, field, translate)
   const values = { attribute, ...others }
   const own = `${attribute} ${reason}.`
-  errors.add(field, rule, messageOf(model, field, rule, values, { own }, translate), values)
+  errors.add(prefix + field, rule, messageOf(model, field, rule, values, { own }, translate), values)
 }
 
 /** @throws LockWhileReading in a request that only reads: on SQLite it does not wait for writers, so it cannot lock anything */

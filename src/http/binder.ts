@@ -2,7 +2,13 @@ import type { ClassConstructor } from 'class-transformer'
 import type { Attribute } from '../data/attributes/attributes.js'
 import { BadRequest } from '../errors.js'
 import { coerce, unreadable } from '../data/attributes/coerce.js'
-import { applyFields, exposedFields, hasTransformMetadata } from '../data/attributes/transform-metadata.js'
+import { plainAttributesOf } from '../data/attributes/plain-attributes.js'
+import {
+  applyFields,
+  exposedFields,
+  hasTransformMetadata,
+  transformRules,
+} from '../data/attributes/transform-metadata.js'
 
 /** The submitted data of a request. */
 export interface Submission {
@@ -69,6 +75,8 @@ export function bind<T extends object>(
 }
 
 function readValue(value: unknown, attribute: Attribute, submission: Submission): unknown {
+  if (attribute.isList && attribute.nullable && value === null) return null
+  if (attribute.nested) return readNested(value, attribute, attribute.nested, submission)
   if (attribute.isList) return readList(value, attribute, submission)
   const { isJson, isForm, timeZone } = submission
   if (attribute.kind !== 'json') return coerce(value, attribute, timeZone)
@@ -76,6 +84,29 @@ function readValue(value: unknown, attribute: Attribute, submission: Submission)
   // The hidden field of a select or of checkboxes is an empty value next to the others.
   const hasHiddenField = isForm && Array.isArray(value)
   return coerce(hasHiddenField ? value.filter((item) => item !== '') : value, attribute, timeZone)
+}
+
+/** Reads the objects of a class: a list of them, or one. Each is a new object, which has the errors of its own fields. */
+function readNested(
+  value: unknown,
+  { isList, nullable }: Attribute,
+  type: Function,
+  submission: Submission,
+): unknown {
+  const isBlank = (item: unknown) => typeof item === 'string' && item.trim() === ''
+  if (!isList && nullable && (value === null || isBlank(value))) return null
+  const bodies = isList ? valuesOf(value, submission)?.filter((item) => !isBlank(item)) : [value]
+  if (!bodies?.every((body) => typeof body === 'object' && body !== null && !Array.isArray(body)))
+    return unreadable
+  const objects = bodies.map((body) =>
+    bind(createObject(type), plainAttributesOf(type), { ...submission, body }),
+  )
+  return isList ? objects : objects[0]
+}
+
+/** The cast is correct, because the class of a body can be instantiated without arguments. */
+function createObject(type: Function): object {
+  return new (type as ClassConstructor<object>)()
 }
 
 /** Reads a list. Empty strings are ignored, so that a form can send the empty list as one empty value. Repeated ids count once. */
@@ -87,11 +118,11 @@ function readList(value: unknown, attribute: Attribute, submission: Submission):
   return attribute.kind === 'uuid' ? [...new Set(values)] : values
 }
 
-/** The submitted values of a list, else undefined. A form may also send one value or an object (`a[b]=1`), XML one value. */
+/** The submitted values of a list, else undefined. A form may also send one value or an object (`a[b]=1`), XML one element. */
 function valuesOf(value: unknown, { isJson, isForm }: Submission): unknown[] | undefined {
   if (Array.isArray(value)) return value
   if (isForm && typeof value === 'object' && value !== null) return Object.values(value)
-  return typeof value === 'string' && !isJson ? [value] : undefined
+  return isJson ? undefined : [value]
 }
 
 /** Returns the names of the attributes of a record that the request has set. */
@@ -146,8 +177,7 @@ function transform(
   fields: Record<string, unknown>,
 ): Record<string, unknown> {
   if (!hasTransformMetadata(record.constructor, 'toClass')) return fields
-  // The cast is correct, because the class of a record can be instantiated without arguments.
-  const instance: object = new (record.constructor as ClassConstructor<object>)()
+  const instance = createObject(record.constructor)
   // Defaults of the class (`done = false`) do not come from the request, so they are removed.
   for (const { name } of attributes) if (Object.hasOwn(instance, name)) Reflect.set(instance, name, undefined)
   const exposed = exposedFields(record.constructor)
@@ -156,5 +186,19 @@ function transform(
   const known = Object.entries(fields).filter(
     ([name]) => !exposed || names.includes(name) || exposed.includes(name),
   )
-  return { ...applyFields(instance, Object.fromEntries(known)) }
+  return { ...applyFields(instance, Object.fromEntries(known)), ...nestedFields(record, attributes, fields) }
+}
+
+/** The fields with objects of other classes, to whose own fields the rules of these classes apply later. */
+function nestedFields(
+  { constructor }: object,
+  attributes: readonly Attribute[],
+  fields: Record<string, unknown>,
+): Record<string, unknown> {
+  const nested = attributes.flatMap(({ name, nested: type }) => {
+    if (!type) return []
+    const rules = transformRules(constructor, name, 'toClass')
+    return rules.isExcluded ? [] : [[name, fields[rules.name]] as const]
+  })
+  return Object.fromEntries(nested)
 }

@@ -77,11 +77,11 @@ function rejection(job: string, path: string, value: unknown): DeclarationError 
   const what =
     typeof value === 'object' && value !== null
       ? `an object of the class ${value.constructor.name}`
-      : typeof value === 'function' || typeof value === 'symbol'
+      : ['function', 'symbol', 'bigint'].includes(typeof value)
         ? `a ${typeof value}`
         : String(value)
   return new DeclarationError(
     `${path} of ${job} is ${what}, which JSON cannot carry. ` +
-      'Pass text, numbers, booleans, null, and lists and objects of them: the id of a record, and a date as text.',
+      'Pass text, numbers, booleans, null, and lists and objects of them: the id of a record, and a date or a bigint as text.',
   )
 }

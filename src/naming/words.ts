@@ -1,33 +1,24 @@
-import { humanize as humanizeWord, pluralize, singularize, underscore } from 'inflection'
+import { humanize as humanizeWord, underscore } from 'inflection'
 import { memoize } from '../common/memoize.js'
+import { pluralOf, singularOf } from './inflections.js'
 
 /** The name of a class's records in XML and in locale ids: `BlogPost` -> `blog_post`. */
 export const recordName = memoize((className) => underscore(className), 1000)
 
 /** Returns the name of a collection: `blog_post` -> `blog_posts`. */
 export function collectionName(name: string): string {
-  return pluralize(name)
+  return ofLastWord(name, pluralOf)
 }
 
 /** Returns the name of an item: `blog_posts` -> `blog_post`. */
 export function itemName(name: string): string {
-  const [, prefix = '', last = name] = /^(.*_)?([^_]+)$/.exec(name) ?? []
-  return prefix + (singulars.get(last) ?? singularize(last))
+  return ofLastWord(name, singularOf)
 }
 
-/** Words that the rules of the inflection library get wrong. */
-const singulars = new Map<string, string>([
-  ['cookies', 'cookie'],
-  ['caches', 'cache'],
-  ['analyses', 'analysis'],
-  ['lenses', 'lens'],
-  ['lens', 'lens'],
-  ...['focus', 'virus', 'campus', 'bonus', 'census', 'chorus', 'surplus', 'walrus', 'canvas', 'atlas'].map(
-    (word) => [`${word}es`, word] as const,
-  ),
-  ['axes', 'axis'],
-  ['shoes', 'shoe'],
-])
+function ofLastWord(name: string, change: (word: string) => string): string {
+  const [, prefix = '', last = name] = /^(.*_)?([^_]+)$/.exec(name) ?? []
+  return prefix + change(last)
+}
 
 /**
  * Humanizes the name of a field: `published_at` -> `Published at`, `author_id` -> `Author`, `label_ids` -> `Labels`,

@@ -79,7 +79,8 @@ export class Contract {
     const id = exchange.headers.get('x-request-id') ?? ''
     const ctx = this.handled.get(id)
     this.handled.delete(id)
-    if (!ctx || isForPages(exchange)) return
+    // The page of a 406 shows that the handler does not offer what the request asks for.
+    if (!ctx || (exchange.status !== 406 && isForPages(exchange))) return
     const operation = this.operations.get(ctx.route)?.[ctx.method]
     const problem =
       operation &&
@@ -136,12 +137,12 @@ export class Contract {
   private requestProblem({ requestBody, path }: Contracted, { json, status }: Exchange): string | undefined {
     const { schema = {} } = requestBody?.content?.['application/json'] ?? {}
     const errors = status < 400 && json !== undefined ? this.errorsOf(schema, json) : []
-    const missing = errors.find(({ keyword, instancePath }) => keyword === 'required' && instancePath === '')
-    const name: unknown = missing?.params['missingProperty']
+    const missing = errors.find(({ keyword }) => keyword === 'required')
+    if (!missing) return undefined
+    const name: unknown = missing.params['missingProperty']
     return (
-      missing &&
-      `returned ${status} for a body without /${name}, which ${nameOf(schema)} of ${path} requires. Give ${name} an initial value in the ` +
-        'model, allow null, or reject the request.'
+      `returned ${status} for a body without ${missing.instancePath}/${name}, which ${ownerOf(missing, schema)} of ${path} requires. ` +
+      `Give ${name} an initial value in the model, allow null, or reject the request.`
     )
   }
 
@@ -153,11 +154,21 @@ export class Contract {
 function statusProblem(operation: Contracted, exchange: Exchange): string | undefined {
   const { responses, path, model } = operation
   const { status, accept, text } = exchange
-  if (status === 406 && Object.values(responses).some(({ content }) => content?.[accept]))
-    return `returned 406 for ${accept}, which ${path} lists. Offer it, or describe the responses.`
+  const refused = status === 406 && typesOf(accept).find((type) => lists(responses, type))
+  if (refused) return `returned 406 for ${refused}, which ${path} lists. Offer it, or describe the responses.`
   if (responses[status] || ofFramework.includes(status)) return undefined
   const body = text === '' ? "'empty'" : status < 400 ? model : "'problem'"
   return `returned ${status}, which ${path} does not list. Correct the handler, or describe the response: responses: { ${status}: ${body} }.`
+}
+
+/** The media types of an `Accept` header, without their parameters. */
+function typesOf(accept: string): string[] {
+  return accept.split(',').map((type) => type.split(';', 1).join().trim().toLowerCase())
+}
+
+/** Whether one of the responses has a media type. */
+function lists(responses: Contracted['responses'], type: string): boolean {
+  return Object.values(responses).some(({ content }) => content?.[type])
 }
 
 function headerProblem({ responses, path }: Contracted, { status, headers }: Exchange): string | undefined {
@@ -196,10 +207,15 @@ function weight({ keyword, instancePath }: ErrorObject): number {
   return (isVague ? 1000 : 0) - instancePath.length
 }
 
+/** The name of the schema that an error is about. */
+function ownerOf({ schemaPath }: ErrorObject, schema: Schema): string {
+  return /schemas\/(\w+)/.exec(schemaPath)?.[1] ?? nameOf(schema)
+}
+
 function explain(error: ErrorObject, schema: Schema): string {
   const { keyword, instancePath, message } = error
   const { additionalProperty, missingProperty } = error.params
-  const name = /schemas\/(\w+)/.exec(error.schemaPath)?.[1] ?? nameOf(schema)
+  const name = ownerOf(error, schema)
   if (keyword === 'additionalProperties')
     return `${instancePath}/${additionalProperty} is not in ${name}. Exclude it, or describe the response.`
   if (keyword === 'required')

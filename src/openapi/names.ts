@@ -67,6 +67,11 @@ function wordsOf(name: string): string[] {
   return name.split(/(?<=[\p{Ll}\d])(?=\p{Lu})|_/u).map((word) => word.toLowerCase())
 }
 
+/** The name of the schema of a body: that of its class, which may already say that it is a body, as `OrderRequest` does. */
+export function bodyName(className: string): string {
+  return /(Body|Request|Input)$/.test(className) ? className : `${className}Body`
+}
+
 export function capitalize(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1)
 }

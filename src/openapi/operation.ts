@@ -83,7 +83,7 @@ export class Operation {
       // The path of a route sets attributes of a model, which its body then lacks. All routes share the body of another class.
       return isEntity(body)
         ? this.schemas.body(`${capitalize(operationId)}Body`, this.route, body, { pathKeys }, handlerName)
-        : this.schemas.body(`${body.name}Body`, body, body, { isNew: true }, handlerName)
+        : this.schemas.bodyOf(body, handlerName)
     }
     const { model, action, fields } = resource ?? {}
     if (!model || (action !== 'create' && action !== 'update')) return undefined

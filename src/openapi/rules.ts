@@ -33,6 +33,8 @@ const RULES: Record<string, Record<string, Rule>> = {
     isEmail: () => ({ format: 'email' }),
     isUuid: () => ({ format: 'uuid' }),
   },
+  // Without a type, the values are any JSON.
+  undefined: { isObject: () => ({ type: 'object', additionalProperties: true }) },
   number: ofNumbers,
   integer: ofNumbers,
   array: {

@@ -7,6 +7,7 @@ import {
   exposedProperties,
   instanceOf,
   isEntity,
+  isListProperty,
   plainAttributeOf,
   plainAttributesOf,
   recordName,
@@ -16,8 +17,17 @@ import {
   type Attribute,
 } from '../extension.js'
 import { DeclarationError } from '../index.js'
+import { bodyName } from './names.js'
 import { isOptional, rejectsNull, withRules } from './rules.js'
-import { attributeSchema, columnAttribute, listSchema, nullable, valueSchema, type Schema } from './values.js'
+import {
+  attributeSchema,
+  columnAttribute,
+  listSchema,
+  nullable,
+  valueSchema,
+  type Direction,
+  type Schema,
+} from './values.js'
 
 /** A relation that a list can include in its records. */
 export interface IncludedRelation {
@@ -42,6 +52,7 @@ export interface BodyOptions {
 /** A schema of the document, and what it was made of. */
 interface Component {
   source: unknown
+  direction: Direction
   /** The handler that needed it first. */
   handler: string
   schema: Schema
@@ -92,14 +103,33 @@ export class Schemas {
    * @param source the route if no other route has the same body, or else the class
    */
   body(name: string, source: object, model: Function, options: BodyOptions, handler: string): Schema {
-    return this.add(name, source, handler, () =>
-      objectSchema(model, 'toClass', bodyProperties(model, options), recordName(model.name)),
-    )
+    const part = (type: Function) => this.bodyOf(type, handler)
+    const make = () =>
+      objectSchema(model, 'toClass', bodyProperties(model, options, part), recordName(model.name))
+    return this.add(name, source, handler, make, 'body')
+  }
+
+  /** The schema of a body, or of the objects in one, of a class that is not a model. All routes share it. */
+  bodyOf(type: Function, handler: string): Schema {
+    return this.body(bodyName(type.name), type, type, { isNew: true }, handler)
   }
 
   /** @throws DeclarationError when another class or route has the name, or when a class that is not a model has no attributes */
-  add(name: string, source: unknown, handler: string, make: () => Schema): Schema {
+  add(
+    name: string,
+    source: unknown,
+    handler: string,
+    make: () => Schema,
+    direction: Direction = 'response',
+  ): Schema {
     const known = this.components.get(name)
+    if (known && known.source === source && known.direction !== direction) {
+      throw new DeclarationError(
+        `${name} is the class of a body and of a response in the document ${this.document}, whose schemas differ: ` +
+          `${known.handler} and ${handler}. Describe the response with another class, or rename ${name}, so that its name does not ` +
+          'end with Body, Request or Input.',
+      )
+    }
     if (known && known.source !== source) {
       throw new DeclarationError(
         `Two schemas of the document ${this.document} are named "${name}": those of ${known.handler} and ${handler}. Rename one ` +
@@ -108,7 +138,7 @@ export class Schemas {
     }
     if (!known) {
       // The component is stored before its schema is made, because a class can refer to itself.
-      const component: Component = { source, handler, schema: {} }
+      const component: Component = { source, direction, handler, schema: {} }
       this.components.set(name, component)
       component.schema = make()
       const isEmpty = Object.keys(Object(component.schema['properties'])).length === 0
@@ -127,47 +157,49 @@ export class Schemas {
     const columns = columnsOf(model).map(({ propertyName }) => propertyName)
     const lists = attributesOf(model).filter(({ isList }) => isList)
     const others = [...(isEntity(model) ? [] : validatedProperties(model)), ...exposedProperties(model)]
-    const relations = this.included.flatMap((one) => (one.model === model ? one.relation : []))
+    const included = this.included.flatMap((one) => (one.model === model ? one.relation : []))
+    const relations = new Set([...included, ...eagerRelationsOf(model)])
     return [
       ...columnProperties(model),
       ...lists.map(attributeProperty),
       ...Array.from(new Set(others), (name) => this.property(model, name, handler)).filter(
         ({ name }) => !columns.includes(name),
       ),
-      ...Array.from(new Set(relations), (name) => {
-        return { name, schema: () => this.relation(model, name), isMissable: true }
+      // A created record lacks even its eager relations, which only a query loads.
+      ...Array.from(relations, (name) => {
+        return { name, schema: () => this.relation(model, name, handler), isMissable: true }
       }),
     ]
   }
 
   /** A property that is not a column: an object of the class of `@Type`, a list of them, or a value of the emitted type. */
   private property(model: Function, name: string, handler: string): Property {
-    const type = transformRules(model, name, 'toPlain').type()
     const attribute = plainAttributeOf(model, name)
+    const type = attribute?.nested ?? transformRules(model, name, 'toPlain').type()
     const isMissable = isOptional(model, name)
     const schema = (): Schema => {
       if (!type) return attribute ? attributeSchema(attribute, 'response') : {}
       const item =
         type === Date ? valueSchema({ kind: 'datetime' }, 'response') : this.response(type, handler)
-      const isList = Reflect.getMetadata('design:type', model.prototype as object, name) === Array
-      const value = isList ? listSchema(name, item) : item
+      const value = isListProperty(model, name) ? listSchema(name, item) : item
       return isMissable ? nullable(value) : value
     }
     return { name, schema, isMissable }
   }
 
-  /** A related record, or a list of them, as one of the lists shows it. */
-  private relation(model: Function, relation: string): Schema {
+  /** A related record, or a list of them, as one of the lists shows it, or as every query loads it. */
+  private relation(model: Function, relation: string, handler: string): Schema {
     const { related, isMany } = relationOf(model, relation)
     const all = this.included.filter((one) => one.model === model && one.relation === relation)
-    const references = all.map(({ name, attributes, handler }) => {
-      if (!attributes) return this.response(related, handler)
+    const references = all.map(({ name, attributes, handler: list }) => {
+      if (!attributes) return this.response(related, list)
       const properties = columnProperties(related).filter((one) => attributes.includes(one.name))
       // Lists that include the same attributes share a schema.
-      return this.add(name, `${name} ${attributes}`, handler, () =>
+      return this.add(name, `${name} ${attributes}`, list, () =>
         objectSchema(related, 'toPlain', properties, recordName(related.name)),
       )
     })
+    if (eagerRelationsOf(model).includes(relation)) references.push(this.response(related, handler))
     const distinct = [...new Map(references.map((one) => [one['$ref'], one])).values()]
     if (isMany) return listSchema(relation, distinct.length === 1 ? distinct[0]! : { anyOf: distinct })
     return { anyOf: [...distinct, { type: 'null' }] }
@@ -212,17 +244,25 @@ function attributeProperty(attribute: Attribute): Property {
   return { name: attribute.name, schema: () => attributeSchema(attribute, 'response') }
 }
 
-function bodyProperties(model: Function, { fields, pathKeys, isNew = false }: BodyOptions): Property[] {
+/** @param part returns the schema of the objects of a class in the body */
+function bodyProperties(
+  model: Function,
+  { fields, pathKeys, isNew = false }: BodyOptions,
+  part: (type: Function) => Schema,
+): Property[] {
   const attributes = isEntity(model) ? attributesOf(model) : plainAttributesOf(model)
   const settable = attributes.filter(({ name }) => (fields?.includes(name) ?? true) && !pathKeys?.has(name))
   const properties = settable.map((attribute): Property => {
-    const { name, isList } = attribute
-    const value = () => withRules(model, name, attributeSchema({ ...attribute, nullable: false }, 'body'))
+    const { name, isList, nested } = attribute
+    const value = () => {
+      if (!nested) return withRules(model, name, attributeSchema({ ...attribute, nullable: false }, 'body'))
+      return isList ? withRules(model, name, listSchema(name, part(nested))) : part(nested)
+    }
     const isNullable = attribute.nullable && !rejectsNull(model, name)
     return {
       name,
       schema: () => (isNullable ? nullable(value()) : value()),
-      isMissable: isList === true || !isNew || !isRequired(model, attribute),
+      isMissable: (isList && !nested) || !isNew || !isRequired(model, attribute),
     }
   })
   const version = isNew ? undefined : versionOf(model)
@@ -241,6 +281,12 @@ function isRequired(model: Function, { name, nullable: isNullable }: Attribute):
   if (isNullable) return false
   const column = columnsOf(model).find(({ propertyName }) => propertyName === name)
   return column?.options.default === undefined
+}
+
+/** The relations of a model that every query loads. */
+function eagerRelationsOf(model: Function): string[] {
+  const relations = getMetadataArgsStorage().filterRelations(ancestorsOf(model))
+  return relations.flatMap(({ propertyName, options }) => (options.eager ? propertyName : []))
 }
 
 /** The model at the other end of a relation, and whether it has several records. */

@@ -60,7 +60,7 @@ export class Pages {
 
 /** Explains the call of a path helper that does not exist. */
 function explainMissingHelper(error: Error, { helpers }: RouteTable): Error {
-  const name = /^(\w+Path) is not a function$/.exec(error.message)?.[1]
+  const name = /^(\w+Paths?) is not a function$/.exec(error.message)?.[1]
   if (name === undefined || name in helpers) return error
   return Object.assign(new UnknownRoute(name, nearest(name, Object.keys(helpers))), { cause: error })
 }

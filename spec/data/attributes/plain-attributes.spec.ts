@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { Type } from 'class-transformer'
 import {
   Allow,
   ArrayMaxSize,
@@ -160,6 +161,22 @@ describe('plainAttributesOf(class)', () => {
     expect(plainAttributesOf(Derived).map(({ name }) => name)).to.have.members(['name', 'title'])
   })
 
+  it('knows the class of the objects of @ValidateNested', () => {
+    class Order {
+      @ValidateNested()
+      address!: Address
+
+      @IsOptional()
+      @ValidateNested({ each: true })
+      @Type(() => Address)
+      others!: Address[] | null
+    }
+    expect(plainAttributesOf(Order)).to.deep.equal([
+      { name: 'address', kind: 'json', nullable: false, nested: Address },
+      { name: 'others', kind: 'json', nullable: true, isList: true, nested: Address },
+    ])
+  })
+
   it('is empty for a class without decorators', () => {
     expect(plainAttributesOf(class {})).to.deep.equal([])
   })
@@ -174,8 +191,8 @@ describe('plainAttributesOf(class)', () => {
       tags!: string[]
     }
     class Nested {
-      @ValidateNested()
-      address!: Address
+      @ValidateNested({ each: true })
+      addresses!: Address[]
     }
     const message = (model: Function) => {
       try {
@@ -186,12 +203,13 @@ describe('plainAttributesOf(class)', () => {
       }
     }
     expect(message(Unknown)).to.equal(
-      'ctx.bind() cannot read Unknown.response, because its type is unknown. Add a decorator that states it: @IsString(), ' +
-        '@IsNumber(), @IsBoolean(), @IsDate() or @IsObject(), with { each: true } for a list.',
+      'A request cannot set Unknown.response. Its type is unknown. Add a decorator that states it: @IsString(), ' +
+        '@IsNumber(), @IsBoolean(), @IsDate() or @IsObject(), with { each: true } for a list, or @ValidateNested() for objects ' +
+        'of a class.',
     )
     expect(message(List)).to.contain('List.tags')
-    expect(message(Nested)).to.contain('Nested.address')
+    expect(message(Nested)).to.contain('Nested.addresses')
     expect(plainAttributesOf(Nested, [])).to.deep.equal([])
-    expect(() => plainAttributesOf(Nested, ['address'])).to.throw(UntypedAttribute)
+    expect(() => plainAttributesOf(Nested, ['addresses'])).to.throw(UntypedAttribute)
   })
 })

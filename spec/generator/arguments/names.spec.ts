@@ -5,6 +5,38 @@ import { viewHelpers } from '../../../src/views/helpers.js'
 import { viewContext } from '../../support/view-context.js'
 
 describe('namesOf(word)', () => {
+  it('does not change a word that is singular', () => {
+    const words = [
+      'cafe',
+      'sms',
+      'base',
+      'police',
+      'canoe',
+      'taxi',
+      'die',
+      'gas',
+      'safe',
+      'slice',
+      'radius',
+      'bias',
+      'zombie',
+    ]
+    for (const word of words) {
+      expect(namesOf(word).singular).to.equal(word)
+      expect(namesOf(namesOf(word).plural).singular).to.equal(word)
+    }
+    expect(namesOf('cafe')).to.include({ model: 'Cafe', path: '/cafes', param: 'cafe_id' })
+    expect(namesOf('tracked_sms').model).to.equal('TrackedSms')
+  })
+
+  it('rejects a word whose plural is that of another word, unless the resource is singular', () => {
+    expect(() => namesOf('basis')).to.throw(
+      'A resource cannot be named "basis", because its plural would be "bases", which is the plural of "base". Choose another name.',
+    )
+    expect(() => namesOf('annual_leave')).to.throw('which is the plural of "annual_leaf"')
+    expect(namesOf('basis', undefined, true)).to.include({ model: 'Basis', path: '/basis' })
+  })
+
   const rows = [
     // words, model, resource, path, param, collection path
     [['post', 'posts'], 'Post', 'PostsResource', '/posts', 'post_id', 'postsPath'],

@@ -6,6 +6,7 @@ import { isPlainObject } from '../../common/plain-object.js'
 import type { DeclaredDocument } from '../../openapi/declared-document.js'
 import { enterApplication, manifestOf, parseJson } from '../support/application-folder.js'
 import { loadApp } from '../support/application-modules.js'
+import { checkDeclarations } from '../support/declarations.js'
 
 interface Options {
   out?: string
@@ -22,7 +23,10 @@ export function openapiCommand(): Command {
     )
     .option('--out <file>', 'write the document to this file')
     .option('--check', 'exit with status 1 if the file of --out differs, and print the paths that differ')
-    .option('--path <path>', 'print the document that is served at this path, if there are several')
+    .option(
+      '--path <path>',
+      'print the document that is served at this path, or at this host and path, if there are several',
+    )
     .addHelpText(
       'after',
       '\nExample:\n  $ kit openapi --out openapi.json\n  $ kit openapi --out openapi.json --check',
@@ -33,6 +37,7 @@ export function openapiCommand(): Command {
 async function openapi({ out, check = false, path }: Options): Promise<void> {
   if (check && out === undefined) throw new CommandError('--check needs --out, the file that it compares.')
   const app = await loadApp()
+  await checkDeclarations(app)
   const { buildDocument, documentsOf, undescribedRoutes } = await import('../../openapi/document.js')
   const { toText } = await import('../../openapi/serve.js')
   const { name = 'application', version = '0' } = manifestOf(enterApplication()) ?? {}
@@ -45,13 +50,21 @@ async function openapi({ out, check = false, path }: Options): Promise<void> {
   else throw new CommandError(`The folder of ${out} does not exist. Create it, or choose another file.`)
 }
 
+/** Returns the document at a path, or at a host and a path: `one.example.com/openapi.json`. */
 function choose(documents: readonly DeclaredDocument[], path: string | undefined): DeclaredDocument {
-  const paths = documents.map((one) => one.path).join(', ')
-  const found = documents.filter((one) => path === undefined || one.path === path)
+  const names = documents.map(nameOf)
+  const named = documents.filter((one) => path === nameOf(one))
+  const found = named.length > 0 ? named : documents.filter((one) => path === undefined || path === one.path)
   const [only, another] = found
-  if (!only) throw new CommandError(`There is no document at ${path}. Choose one of ${paths}.`)
-  if (another) throw new CommandError(`There are several documents. Choose one with --path: ${paths}.`)
+  if (!only) throw new CommandError(`There is no document at ${path}. Choose one of ${names.join(', ')}.`)
+  if (another)
+    throw new CommandError(`There are several documents. Choose one with --path: ${names.join(', ')}.`)
   return only
+}
+
+/** The path of a document, after its host if it has one. */
+function nameOf({ host = '', path }: DeclaredDocument): string {
+  return host + path
 }
 
 function compare(file: string, text: string): void {

@@ -3,11 +3,13 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../../application/application.js'
 import { CommandError } from '../../command-errors.js'
+import { NamedError } from '../../errors.js'
 import { classOfMiddleware } from '../../injection/middleware-class.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { loadApp } from '../support/application-modules.js'
+import { checkDeclarations } from '../support/declarations.js'
 import { toJson } from '../support/output.js'
-import { routeTypes, writeRouteTypes } from '../support/route-types.js'
+import { MISTAKE, routeTypes, writeRouteTypes } from '../support/route-types.js'
 import { table } from '../support/table.js'
 
 interface Options {
@@ -46,11 +48,20 @@ async function routes(options: Options): Promise<void> {
   console.log(options.match === undefined ? list(app, options) : match(app, options.match, options))
 }
 
-function writeTypes(app: App, { built }: Options): void {
+async function writeTypes(app: App, { built }: Options): Promise<void> {
   const isChanged = writeRouteTypes(process.cwd(), routeTypes(app))
   console.log(isChanged ? 'wrote .kit/routes.d.ts' : '.kit/routes.d.ts is up to date')
+  if (built === undefined) return
+  const mistake = await checkDeclarations(app).catch(mistakeOf)
+  if (mistake !== undefined) console.error(mistake)
   // The application may have started a timer, which would keep this process alive.
-  if (built !== undefined) process.exit()
+  process.exit(mistake === undefined ? 0 : MISTAKE)
+}
+
+/** @throws the error, unless it is a mistake in a declaration */
+function mistakeOf(error: unknown): string {
+  if (error instanceof NamedError) return error.message
+  throw error
 }
 
 function list(app: App, { grep = '', json, public: isPublic }: Options): string {

@@ -63,21 +63,24 @@ async function compileWithRoutes(root: string, folder: string, scope: Scope): Pr
   // Read before the first compilation, because `kit dev` may write them at any time.
   const before = writtenTypes(root)
   let failure: unknown
+  let mistake: string | undefined
   try {
     await compile(root, folder, scope)
     // Commands that compile the application alone must be fast. `kit dev` gets the routes from the application itself.
     if (scope === 'application' || hasCurrentRoutes(root)) return
-    await updateRouteTypes(root, folder, (reason) => console.error(reason))
+    mistake = await updateRouteTypes(root, folder, (reason) => console.error(reason))
   } catch (error) {
     if (!(error instanceof BuildFailed) || writtenTypes(root) === undefined) throw error
     failure = error
     await compile(root, folder, scope, ['--noCheck', '--noEmitOnError', 'false'])
     // The compiler's report also explains why the application cannot be loaded.
-    await updateRouteTypes(root, folder, () => undefined)
+    mistake = await updateRouteTypes(root, folder, () => undefined)
   }
   // Compiles again if the types of the routes have changed.
   if (writtenTypes(root) !== before) await compile(root, folder, scope)
   else if (failure) throw failure
+  if (mistake !== undefined)
+    throw new CommandError(`The application was not built, because it would not start. ${mistake}`)
 }
 
 /** Whether only specs have changed since the last build that wrote the types of the routes. */

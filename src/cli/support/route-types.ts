@@ -5,6 +5,9 @@ import { promisify } from 'node:util'
 import type { App } from '../../application/application.js'
 import { nearest } from '../../naming/spelling.js'
 
+/** The exit status of the process that loads an application for `kit build`, if a declaration of the application is wrong. */
+export const MISTAKE = 3
+
 /** The file with the types of an application's routes. */
 const FILE = '.kit/routes.d.ts'
 
@@ -45,26 +48,29 @@ export function writeRouteTypes(root: string, types: string): boolean {
 }
 
 /**
- * Writes the types of the routes of a compiled application, which another process loads. If the application cannot be loaded,
- * the file does not change.
+ * Writes the types of the routes of a compiled application, which another process loads and checks. If the application cannot
+ * be loaded, the file does not change.
  *
  * @param folder the compiled files
  * @param report receives the reason why the application cannot be loaded
+ * @returns the first mistake in the declarations of the application
  */
 export async function updateRouteTypes(
   root: string,
   folder: string,
   report: (reason: string) => void,
-): Promise<void> {
+): Promise<string | undefined> {
   try {
     const kit = join(import.meta.dirname, '../main.js')
     await promisify(execFile)(process.execPath, [kit, 'routes', '--types', '--built', folder], { cwd: root })
   } catch (error) {
-    const { stderr = '' }: { stderr?: string } = Object(error)
+    const { code, stderr = '' }: { code?: unknown; stderr?: string } = Object(error)
+    if (code === MISTAKE) return stderr.trim()
     report(
       `The application could not be loaded, so the names of its routes in .kit/routes.d.ts may be old. Correct the error, and build again:\n${stderr.trim()}`,
     )
   }
+  return undefined
 }
 
 /** Adds the nearest name to the compiler's messages about names of routes. */

@@ -26,6 +26,8 @@ export interface Attribute {
   nullable: boolean
   /** Whether it is a list of such values: the ids of a to-many relation. */
   isList?: true
+  /** The class of the objects of `@ValidateNested`, which `ctx.bind` creates. */
+  nested?: Function
   /** The values of an enum. */
   values?: Array<string | number>
   /** The maximum number of characters of a string. */

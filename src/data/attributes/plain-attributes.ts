@@ -1,7 +1,8 @@
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { UntypedAttribute } from '../../errors.js'
 import { memoizeByObject } from '../../common/memoize.js'
-import type { Attribute, AttributeKind } from './attributes.js'
+import { isEntity, type Attribute, type AttributeKind } from './attributes.js'
+import { transformRules } from './transform-metadata.js'
 import { getMetadataStorage } from '../validation/class-validator.js'
 
 /** The kinds of the types that TypeScript emits for a decorated property. For a union like `string | null` it emits Object. */
@@ -29,11 +30,13 @@ const KINDS_BY_RULE = new Map<string | undefined, AttributeKind>([
  * in the order of their declaration. A property with `@IsOptional()` is nullable.
  *
  * @param only the names of the properties that are needed (all)
- * @throws UntypedAttribute if neither the type of such a property nor its rules tell the kind of its values
+ * @throws UntypedAttribute if neither the type of such a property nor its rules tell the kind of its values, or if objects in it
+ *   could not be validated
  */
 export function plainAttributesOf(model: Function, only?: readonly string[]): Attribute[] {
   return [...attributesByName(model)].flatMap(([name, attribute]) => {
-    if (!attribute && (!only || only.includes(name))) throw new UntypedAttribute(model.name, name)
+    if (!attribute && (!only || only.includes(name)))
+      throw new UntypedAttribute(model.name, name, nestingProblem(model, name))
     return attribute ?? []
   })
 }
@@ -41,6 +44,11 @@ export function plainAttributesOf(model: Function, only?: readonly string[]): At
 const attributesByName = memoizeByObject(
   (model: Function) =>
     new Map(validatedProperties(model).map((name) => [name, plainAttributeOf(model, name)])),
+)
+
+/** The attributes of a class that contain objects of other classes; none of a model. */
+export const nestedAttributesOf = memoizeByObject((model: Function): readonly Attribute[] =>
+  isEntity(model) ? [] : ([...attributesByName(model).values()].filter((one) => one?.nested) as Attribute[]),
 )
 
 /** The rules of class-validator that a property has. */
@@ -65,16 +73,64 @@ const rulesByProperty = memoizeByObject((model: Function) => {
 /** The attribute of a property with or without rules; undefined if neither its type nor its rules tell the kind of its values. */
 export function plainAttributeOf(model: Function, name: string): Attribute | undefined {
   const rules = rulesOf(model, name)
-  const type = typeOf(model, name)
-  // `isArray`, or a rule such as `arrayMinSize`.
-  const isList =
-    type === Array || rules.some(({ each, name: rule }) => each || /^(isA|a)rray/.test(rule ?? ''))
+  const isList = isListProperty(model, name)
+  const nullable = rules.some((rule) => rule.name === 'isOptional')
+  const details = { name, nullable, ...(isList && { isList }) }
+  if (isNested(model, name)) {
+    const isProblem = nestingProblem(model, name) !== undefined
+    return isProblem ? undefined : { ...details, kind: 'json', nested: objectClassOf(model, name)! }
+  }
   // Rules with `each` are about the items of a list.
   const kinds = rules.filter(({ each }) => each === isList).map((rule) => KINDS_BY_RULE.get(rule.name))
-  const kind = KINDS_BY_TYPE.get(type) ?? kinds.find(Boolean)
-  if (!kind) return undefined
-  const nullable = rules.some((rule) => rule.name === 'isOptional')
-  return { name, kind, nullable, ...(isList && { isList }) }
+  const kind = KINDS_BY_TYPE.get(typeOf(model, name)) ?? kinds.find(Boolean)
+  return kind && { ...details, kind }
+}
+
+/** Whether a property contains a list. */
+export function isListProperty(model: Function, name: string): boolean {
+  // `isArray`, or a rule such as `arrayMinSize`.
+  const isOfList = rulesOf(model, name).some(
+    ({ each, name: rule }) => each || /^(isA|a)rray/.test(rule ?? ''),
+  )
+  return isOfList || typeOf(model, name) === Array
+}
+
+/** Whether a property is declared to contain objects of a class: by `@ValidateNested`, or by `@Type`. */
+function isNested(model: Function, name: string): boolean {
+  const { type, isChanged } = transformRules(model, name, 'toClass')
+  if (isChanged) return false
+  return hasNestedRule(model, name) || isObjectClass(type())
+}
+
+function hasNestedRule(model: Function, name: string): boolean {
+  return rulesOf(model, name).some(({ type }) => type === 'nestedValidation')
+}
+
+/** The class of the objects in a property: that of `@Type`, else the type of the property. */
+function objectClassOf(model: Function, name: string): Function | undefined {
+  const type = transformRules(model, name, 'toClass').type() ?? typeOf(model, name)
+  return isObjectClass(type) ? type : undefined
+}
+
+/** The classes whose objects are values, and of which a class has no attributes. */
+const VALUES: readonly unknown[] = [...KINDS_BY_TYPE.keys(), Array, Object, Map, Set, Buffer, Promise]
+
+function isObjectClass(type: unknown): type is Function {
+  return typeof type === 'function' && !VALUES.includes(type)
+}
+
+/** Returns why the objects in a property cannot be read and validated, and what to do; undefined if they can. */
+function nestingProblem(model: Function, name: string): string | undefined {
+  if (!isNested(model, name)) return undefined
+  const type = objectClassOf(model, name)
+  const isList = isListProperty(model, name)
+  if (!type) return 'Add @Type(() => Line) of class-transformer, with the class of its objects.'
+  if (!hasNestedRule(model, name))
+    return `Its objects of the class ${type.name} would not be validated. Add @ValidateNested(${isList ? '{ each: true }' : ''}).`
+  if (isEntity(type))
+    return `A request could set every column of the model ${type.name}. Declare a class with the properties that it may set.`
+  if (validatedProperties(type).length > 0) return undefined
+  return `Add decorators of class-validator to the properties of ${type.name}, for example @Present() or @Allow().`
 }
 
 /** The type of a property: the one that TypeScript has emitted, else that of its initial value. */

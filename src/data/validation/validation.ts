@@ -35,7 +35,7 @@ export async function validate(
   if (results.length === 0 && !unread?.fields.size) return undefined
   const errors = new ValidationErrors()
   for (const [field, violations] of unread?.fields ?? []) errors.fields.set(field, [...violations])
-  for (const error of results) if (!unread?.fields.has(error.property)) addError(errors, error, record, '', t)
+  for (const error of results) addError(errors, error, record, '', t, unread)
   if (errors.isEmpty) return undefined
   return errors.fields.size > 1 ? sortErrors(errors, record) : errors
 }
@@ -46,11 +46,11 @@ function sortErrors(errors: ValidationErrors, record: object): ValidationErrors 
     ...attributesOf(record.constructor).map(({ name }) => name),
     ...validatedProperties(record.constructor),
   ]
-  const declared = names.filter((name) => errors.fields.has(name))
+  const fields = [...errors.fields.keys()]
+  // A field such as `lines.1.quantity` belongs to the `lines` attribute.
+  const declared = names.flatMap((name) => fields.filter((field) => field.split('.', 1)[0] === name))
   const sorted = new ValidationErrors()
-  for (const name of new Set([...declared, ...errors.fields.keys()])) {
-    sorted.fields.set(name, errors.fields.get(name) ?? [])
-  }
+  for (const name of new Set([...declared, ...fields])) sorted.fields.set(name, errors.fields.get(name) ?? [])
   return sorted
 }
 
@@ -113,8 +113,10 @@ function addError(
   record: object,
   prefix: string,
   t: Translate | undefined,
+  unread: ValidationErrors | undefined,
 ): void {
   const field = prefix + error.property
+  if (unread?.fields.has(field)) return
   const owner = error.target ?? record
   for (const [rule, own] of Object.entries(error.constraints ?? {})) {
     const metadata = ruleOf(owner.constructor, error.property, rule)
@@ -128,7 +130,7 @@ function addError(
       values,
     )
   }
-  for (const child of error.children ?? []) addError(errors, child, record, `${field}.`, t)
+  for (const child of error.children ?? []) addError(errors, child, record, `${field}.`, t, unread)
 }
 
 /** The rule of a property, with the arguments and options of its decorator. */

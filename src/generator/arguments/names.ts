@@ -71,6 +71,7 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
   const last = parts.at(-1) ?? ''
   const plural = tableOf(last)
   const base = isSingular ? last : plural
+  if (!isSingular) rejectAmbiguous(word, kind, itemName(last))
   const file = [...namespace, base].join('/')
   const path = `/${withoutParents(namespace, parent).concat(base).join('/')}`
   const fullPath = `${parent ? `${parent.fullPath}/{${parent.param}}` : ''}${path}`
@@ -108,6 +109,20 @@ function computeNames(word: string, kind: 'resource' | 'model', parent?: Names, 
     },
     words: wordsOf(singular, plural),
   }
+}
+
+/**
+ * Rejects a word that its plural would change, because the names of a resource are derived from its plural.
+ *
+ * @throws CommandError
+ */
+function rejectAmbiguous(word: string, kind: string, singular: string): void {
+  const plural = collectionName(singular)
+  const other = itemName(plural)
+  if (other === singular) return
+  throw new CommandError(
+    `A ${kind} cannot be named "${word}", because its plural would be "${plural}", which is the plural of "${other}". Choose another name.`,
+  )
 }
 
 /** The variable of a record in specs: `post`, or `pageRecord` if specs have a variable of that name. */

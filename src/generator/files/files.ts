@@ -100,10 +100,12 @@ export async function destroy(
   changeFiles(folder, [...agreed], 'destroy', (action, before = '') =>
     isCreate(action) ? undefined : action.remove(before),
   )
-  for (const action of present) {
+  // A set, because several steps can change the same file.
+  const lines = present.map((action) => {
     const word = !agreed.has(action) ? 'keep' : isCreate(action) ? 'delete' : 'update'
-    print(`${word.padStart(9)}  ${action.path}`)
-  }
+    return `${word.padStart(9)}  ${action.path}`
+  })
+  new Set(lines).forEach((line) => print(line))
   if (present.length > 0) leftoversOf(folder, actions).forEach(print)
   return present.length > 0
 }

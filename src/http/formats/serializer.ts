@@ -1,19 +1,40 @@
 import { ValidationErrors } from '../../errors.js'
-import { hasTransformMetadata, toPlainObject } from '../../data/attributes/transform-metadata.js'
+import { memoizeByObject } from '../../common/memoize.js'
+import { columnsOf } from '../../data/attributes/attributes.js'
+import { exposedName, hasTransformMetadata, toPlainObject } from '../../data/attributes/transform-metadata.js'
 
 /** Prepares a value for JSON and XML. class-transformer's `@Exclude` and `@Expose` apply, also to nested values. */
 export function toPlain(value: unknown): unknown {
   if (value instanceof ValidationErrors) return value.messages
-  return idFirst(needsTransform(value) ? toPlainObject(value) : value)
+  return inOrder(needsTransform(value) ? toPlainObject(value) : value, value)
 }
 
-/** Moves the id and the timestamps to the front, so that a record that was just created has the same order as one that was read. */
-function idFirst(value: unknown): unknown {
-  if (Array.isArray(value)) return value.some(isOutOfOrder) ? value.map(idFirst) : value
-  if (!isOutOfOrder(value)) return value
-  const { id, created_at, updated_at, ...rest }: Record<string, unknown> = { ...value }
-  return { id, created_at, updated_at, ...rest }
+/**
+ * Writes the members of a record that was just created in the order of the columns, as those of a record that was read, so that
+ * both have the same tag.
+ *
+ * @param plain a value, or what class-transformer has made of it
+ */
+function inOrder(plain: unknown, value: unknown): unknown {
+  if (Array.isArray(plain)) {
+    const values: unknown[] = Array.isArray(value) ? value : []
+    return plain.some(isOutOfOrder) ? plain.map((item, index) => inOrder(item, values[index])) : plain
+  }
+  if (!isOutOfOrder(plain)) return plain
+  const members = new Map<string, unknown>(Object.entries(plain))
+  const { constructor }: { constructor?: unknown } = Object(value)
+  const model = typeof constructor === 'function' ? constructor : Object
+  const names = membersOf(model).filter((name) => members.has(name))
+  return Object.fromEntries([...names.map((name) => [name, members.get(name)] as const), ...members])
 }
+
+/** The names of the columns of a class in JSON and XML, in their order; for any other object, those of every model. */
+const membersOf = memoizeByObject((model: Function): readonly string[] => [
+  ...new Set([
+    ...['id', 'created_at', 'updated_at'],
+    ...columnsOf(model).map(({ propertyName }) => exposedName(model, propertyName)),
+  ]),
+])
 
 function isOutOfOrder(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || !('id' in value && 'created_at' in value)) return false
