@@ -373,14 +373,15 @@ export class LazyTransaction {
     return await this.send(query)
   }
 
-  private async send<T>(command: () => Promise<T>): Promise<T> {
+  /** @param isRollback whether it undoes a failed statement, after which PostgreSQL rejects everything else */
+  private async send<T>(command: () => Promise<T>, isRollback = false): Promise<T> {
     const { limit, runner } = this
     if (this.health.endError) throw this.health.endError
     if (this.rows?.isOpen) await this.afterRows(this.rows)
     const from = performance.now()
     try {
       // Without a transaction, a plain read waits for no row, and the limit would not end with it.
-      if (limit.isTooLong && runner.isTransactionActive)
+      if (limit.isTooLong && runner.isTransactionActive && !isRollback)
         await this.engine.limitLocks?.(runner, limit.shorten())
       return await command()
     } catch (error) {
@@ -417,10 +418,10 @@ export class LazyTransaction {
   }
 
   async undoSavepoint(): Promise<void> {
-    const undo = () => this.runner.rollbackTransaction()
-    if (this.popSavepoint() === 'savepoint') await this.run(undo)
-    else {
-      await this.send(undo)
+    const undone = this.popSavepoint()
+    await this.send(() => this.runner.rollbackTransaction(), true)
+    this.limit.forget()
+    if (undone === 'transaction') {
       // The next statement begins the transaction again.
       this.reached.begun = undefined
       if (this.state !== 'ended') this.state = 'connected'
