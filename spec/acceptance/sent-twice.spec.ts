@@ -17,7 +17,7 @@ import {
 import { newDatabase } from '../support/databases.js'
 import { engine } from '../support/engine.js'
 import { Gate } from '../support/gate.js'
-import type { SpecRequest } from '../support/site.js'
+import type { SpecRequest, SpecResponse } from '../support/site.js'
 import { openProxy } from '../support/servers/proxy.js'
 
 const long = { acquireTimeout: 60_000 }
@@ -102,6 +102,64 @@ describe('A request that is sent twice at the same time', () => {
       expect((await site.post('/notes', note('k1'))).headers.get('idempotent-replayed')).to.equal('true')
       expect(await titles()).to.deep.equal(['a'])
     }))
+
+  it('leaves the connections of the process to others while it waits', () => {
+    let [count, meet] = [0, (): void => {}]
+    const allHaveCome = new Promise<void>((resolve) => (meet = resolve))
+    const arrive: Middleware = function arrive(_ctx, next) {
+      count += 1
+      if (count === 5) meet()
+      return next()
+    }
+    const settings = { pool: 2, acquireTimeout: 2000 }
+    return withKeyed({ settings, above: [arrive] }, async ({ site, handle, database, titles }) => {
+      const gate = new Gate()
+      handle(async (ctx) => {
+        await save(ctx)
+        await gate.wait()
+      })
+      const first = site.post('/notes', note('k1'))
+      await gate.reached
+      const repetitions = [1, 2, 3, 4].map(() => site.post('/notes', note('k1')))
+      await allHaveCome
+      // Each repetition has sent a statement by now, if it does so at all.
+      await delay(100)
+      await database.read((tx) => tx.find(Note))
+      gate.pass()
+      const responses = await Promise.all([first, ...repetitions])
+      expect(responses.map(({ status }) => status)).to.deep.equal([201, 201, 201, 201, 201])
+      expect(await titles()).to.deep.equal(['a'])
+    })
+  })
+
+  it('waits with two connections of the process at most if their transactions have begun before', function () {
+    // Its transactions wait for the lock when they begin.
+    if (engine === 'sqlite') this.skip()
+    const read: Middleware = async function read(ctx, next) {
+      await ctx.tx.query('SELECT * FROM notes')
+      await next()
+    }
+    return withKeyed({ settings: long, above: [read] }, async ({ site, handle, titles }) => {
+      const gate = new Gate()
+      handle(async (ctx) => {
+        await save(ctx)
+        await gate.wait()
+      })
+      const first = site.post('/notes', note('k1'))
+      await gate.reached
+      const repetitions = [1, 2, 3, 4].map(() => site.post('/notes', note('k1')))
+      let rejected = 0
+      const statusOf = async (sent: Promise<SpecResponse>): Promise<number> => {
+        const { status } = await sent
+        if (status === 503 && ++rejected === 2) gate.pass()
+        return status
+      }
+      const statuses = await Promise.all([first, ...repetitions].map(statusOf))
+      expect(statuses[0]).to.equal(201)
+      expect(statuses.slice(1).toSorted()).to.deep.equal([201, 201, 503, 503])
+      expect(await titles()).to.deep.equal(['a'])
+    })
+  })
 
   it('is carried out once although the key has expired', () =>
     withKeyed({ settings: long }, async (keyed) => {

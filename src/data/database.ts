@@ -182,7 +182,8 @@ export class Database extends DataSource {
 
   /**
    * Runs a short read outside of a request's transaction, for example before slow work. Call it before the first query of
-   * `ctx.tx`, because it uses a second connection: a request that already has one could wait forever.
+   * `ctx.tx`, because it uses a second connection: requests that already have one could wait for each other. The abilities of
+   * policies receive the transaction of the request instead.
    *
    * @example const user = await database.read((tx) => tx.findOneBy(User, { email: 'ada@example.com' }))
    */

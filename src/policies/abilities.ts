@@ -1,3 +1,4 @@
+import type { EntityManager } from 'typeorm'
 import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
 import { Model } from '../data/model.js'
 import { noRecords } from '../data/records/scope.js'
@@ -37,16 +38,21 @@ function isMissing(value: unknown): boolean {
   return values.length === 0 || (isNested && values.some(isMissing))
 }
 
-/** Whether a policy allows an ability to a user. An ability without a method is not allowed. */
+/**
+ * Whether a policy allows an ability to a user. An ability without a method is not allowed.
+ *
+ * @param tx runs the queries of the ability in the transaction of the request
+ */
 export function isAllowed(
   policy: PolicyClass,
   ability: string,
   user: unknown,
   record: object | undefined,
+  tx?: EntityManager,
 ): boolean | Promise<boolean> {
   const instance = instanceOf(policy)
   if (!isAbility(policy, ability)) return false
-  const result: unknown = Reflect.apply(Reflect.get(instance, ability), instance, [user, record])
+  const result: unknown = Reflect.apply(Reflect.get(instance, ability), instance, [user, record, tx])
   // A method that forgets its `return` allows nothing.
   return result instanceof Promise ? result.then((allowed) => allowed === true) : result === true
 }

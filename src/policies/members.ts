@@ -121,7 +121,7 @@ export function policyMembers(
           throw new AuthorizationTooLate(handlerName, record.constructor.name)
         // The handler can change the record while the policy decides.
         const storeAuthorization = prepareAuthorization(this, record, ability)
-        if (!(await isAllowed(policy, ability, userOf(this), record))) {
+        if (!(await isAllowed(policy, ability, userOf(this), record, this.tx))) {
           const fields = { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip }
           this.log.info(fields, 'forbidden')
           const isMissing = this.env === 'development' && !isAbility(policy, ability)
@@ -185,7 +185,8 @@ export function policyMembers(
     if (!policy) throw new NoPolicy(model.name)
     if ((ctx.env === 'development' || ctx.env === 'test') && !isAbility(policy, ability))
       throw new UnknownAbility(policy.name, ability)
-    return { policy, allowed: isAllowed(policy, ability, userOf(ctx), item) }
+    const tx = transactionOf(ctx)?.manager
+    return { policy, allowed: isAllowed(policy, ability, userOf(ctx), item, tx) }
   }
 
   /** Returns the policy of a model, which the resource of the route or its parents declare, or else another resource. */

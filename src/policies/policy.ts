@@ -14,8 +14,9 @@ export type PolicyScope<T> = Where<T> | Where<T>[] | Nothing
 
 /**
  * Says which records of a model a user may see, and what the user may do with them. Each ability is a method that gets the
- * user and the record, and returns whether it is allowed: `create`, `update`, `destroy`, or the name of a method with
- * `@Route`. An ability without a method is not allowed.
+ * user, the record and the transaction of the request, and returns whether it is allowed: `create`, `update`, `destroy`, or the name
+ * of a method with `@Route`. An ability without a method is not allowed. An ability that queries uses this transaction, because each
+ * other connection could wait for the connections of requests that wait for it.
  *
  * @example
  * export class NotePolicy extends Policy<Note> {

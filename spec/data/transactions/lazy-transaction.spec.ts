@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { EntityManager } from 'typeorm'
 import type { Database } from '../../../src/data/database.js'
 import { explainDatabaseError } from '../../../src/data/database-errors.js'
+import { saveRecord } from '../../../src/data/records/save.js'
 import { LazyTransaction, type LazyOptions } from '../../../src/data/transactions/lazy-transaction.js'
 import { ServiceUnavailable, TransactionAlreadyBegun, TransactionConflict } from '../../../src/errors.js'
 import { blogDatabase, newPost, openBlogDatabase, Post } from '../../support/applications/blog-database.js'
@@ -293,5 +294,62 @@ describe('new LazyTransaction(database, mode, { waited, maxWait })', () => {
       expect(explainDatabaseError(error)).to.be.instanceOf(ServiceUnavailable)
       await lazy.rollback()
     })
+  })
+
+  describe('undoes a savepoint whose statement has waited for a lock and then failed', () => {
+    /** Inserts a second post with the title of another transaction's, once that one has ended, and undoes the insert. */
+    const inserts: Record<string, (lazy: LazyTransaction) => Promise<unknown>> = {
+      'of a save': ({ manager }) => saveRecord({ tx: manager, scopeFor: () => undefined }, newPost('taken')),
+      'of tx.transaction': ({ manager }) =>
+        failure(manager.transaction((inner) => inner.insert(Post, newPost('taken')))),
+      'of a savepoint in a savepoint': ({ manager }) =>
+        manager.transaction((outer) =>
+          failure(outer.transaction((inner) => inner.insert(Post, newPost('taken')))),
+        ),
+    }
+
+    let database: Database
+
+    before(async function () {
+      // Its transactions wait before their first statement.
+      if (engine === 'sqlite') this.skip()
+      database = await openBlogDatabase(undefined, settings)
+    })
+    after(() => database?.close())
+
+    for (const [where, insert] of Object.entries(inserts))
+      for (const isFirst of [true, false])
+        it(`${where}, as the ${isFirst ? 'first' : 'second'} statement`, async () => {
+          const other = new LazyTransaction(database, 'master')
+          const lazy = new LazyTransaction(database, 'master', { maxWait: 10_000 })
+          try {
+            await other.manager.insert(Post, newPost('taken'))
+            if (!isFirst) await lazy.manager.insert(Post, newPost('kept'))
+            const inserting = insert(lazy)
+            // A wait of more than a second shortens the limit of the later ones.
+            await delay(1100)
+            await other.commit()
+            await inserting
+            expect(await lockTimeout(lazy), 'seconds to wait for later locks').to.be.lessThan(10)
+            await lazy.manager.insert(Post, newPost('later'))
+            await lazy.commit()
+            const titles = (await database.manager.find(Post)).map(({ title }) => title).toSorted()
+            expect(titles).to.deep.equal(isFirst ? ['later', 'taken'] : ['kept', 'later', 'taken'])
+          } finally {
+            await other.rollback()
+            await lazy.rollback()
+            await database.manager.deleteAll(Post)
+          }
+        })
+
+    /** The seconds for which the statements of a transaction wait for locks. */
+    async function lockTimeout({ manager }: LazyTransaction): Promise<number> {
+      const sql =
+        engine === 'postgres'
+          ? "SELECT extract(epoch FROM current_setting('lock_timeout')::interval) AS seconds"
+          : 'SELECT @@innodb_lock_wait_timeout AS seconds'
+      const [row]: { seconds: unknown }[] = await manager.query(sql)
+      return Number(row?.seconds)
+    }
   })
 })

@@ -73,6 +73,8 @@ export class LazyTransaction {
   readonly work: RunningWork
   /** The callbacks that the request runs after the commit. */
   readonly hooks: (() => unknown)[] = []
+  /** Called when the transaction has ended, committed or not, and perhaps twice. */
+  afterEnd: (() => void) | undefined
   /** Its connection. */
   readonly runner: QueryRunner
   /** Where the code has used the transaction first, in development and in tests. */
@@ -214,7 +216,7 @@ export class LazyTransaction {
     if (this.work.isUnfinished) return this.reject(new NotAwaited())
     if (this.isStreaming) return this.reject(new RowsNotRead())
     const state = this.end()
-    if (state === 'new' || state === 'late') return
+    if (state === 'new' || state === 'late') return this.afterEnd?.()
     try {
       if (allows(state, 'begun')) await this.commitAll()
       else if (this.health.endError) throw this.health.endError
@@ -231,7 +233,7 @@ export class LazyTransaction {
   /** Rolls back, if there is anything to roll back, and releases the connection. */
   async rollback(): Promise<void> {
     const state = this.end()
-    if (state === 'new' || state === 'late') return
+    if (state === 'new' || state === 'late') return this.afterEnd?.()
     this.place?.fail()
     try {
       if (await this.closeRows()) return await this.discard()
@@ -284,6 +286,7 @@ export class LazyTransaction {
   /** Releases the connection once only: mysql2 would give a connection that is released twice to two requests. */
   private release(): Promise<void> {
     this.watch?.end(this.health.endError ?? this.health.failure)
+    this.afterEnd?.()
     return this.runner.isReleased || this.state === 'late' ? Promise.resolve() : this.runner.release()
   }
 
@@ -373,14 +376,15 @@ export class LazyTransaction {
     return await this.send(query)
   }
 
-  private async send<T>(command: () => Promise<T>): Promise<T> {
+  /** @param isRollback whether it undoes a failed statement, after which PostgreSQL rejects everything else */
+  private async send<T>(command: () => Promise<T>, isRollback = false): Promise<T> {
     const { limit, runner } = this
     if (this.health.endError) throw this.health.endError
     if (this.rows?.isOpen) await this.afterRows(this.rows)
     const from = performance.now()
     try {
       // Without a transaction, a plain read waits for no row, and the limit would not end with it.
-      if (limit.isTooLong && runner.isTransactionActive)
+      if (limit.isTooLong && runner.isTransactionActive && !isRollback)
         await this.engine.limitLocks?.(runner, limit.shorten())
       return await command()
     } catch (error) {
@@ -417,10 +421,10 @@ export class LazyTransaction {
   }
 
   async undoSavepoint(): Promise<void> {
-    const undo = () => this.runner.rollbackTransaction()
-    if (this.popSavepoint() === 'savepoint') await this.run(undo)
-    else {
-      await this.send(undo)
+    const undone = this.popSavepoint()
+    await this.send(() => this.runner.rollbackTransaction(), true)
+    this.limit.forget()
+    if (undone === 'transaction') {
       // The next statement begins the transaction again.
       this.reached.begun = undefined
       if (this.state !== 'ended') this.state = 'connected'

@@ -33,6 +33,11 @@ export class WaitLimit {
     return this.rest
   }
 
+  /** Forgets the limit that the database has, because a rollback has undone it. */
+  forget(): void {
+    this.shortensAt = step
+  }
+
   /** Whether work ends within the rest of the time. Throws its error. */
   allows(work: Promise<unknown>): Promise<boolean> {
     return Promise.race([work.then(() => true), delay(this.rest, false, { ref: false })])

@@ -2,12 +2,14 @@ import type { Next } from 'koa'
 import { IDEMPOTENT_METHODS } from '../../common/methods.js'
 import type { Context, Middleware } from '../../context.js'
 import type { Database } from '../../data/database.js'
+import { transactionOf } from '../../data/transactions/request-transaction.js'
 import { DeclarationError, IdempotencyKeyReused } from '../../errors.js'
 import type { MiddlewareDescription } from '../../resources/route-description.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { isRedirect, serializeResponse, replayResponse } from './kept-response.js'
 import { IdempotencyKeys } from './keys.js'
 import { digestRequest, hash, findKey, readKey } from './request-key.js'
+import { Turns } from './turns.js'
 
 /** The options of `idempotency()`. */
 export interface IdempotencyOptions {
@@ -18,7 +20,7 @@ export interface IdempotencyOptions {
 /**
  * Carries out a POST or PATCH request with an `Idempotency-Key` once, however often it is sent within 24 hours. Its
  * transaction saves the key with the response, if the status is below 400. A repetition returns this response with
- * `Idempotent-Replayed: true`; while the first request is running, it waits. The forms of new records contain a key.
+ * `Idempotent-Replayed: true`; while the first request is running, it waits, in the same process without a connection. The forms of new records contain a key.
  *
  * Register it below `transaction()` and `authenticate()`. The key begins the transaction, so resources that hash passwords
  * belong above it.
@@ -26,11 +28,13 @@ export interface IdempotencyOptions {
  * @example app.use(idempotency(database))
  * @throws DeclarationError at the start, when it is in another place
  * @throws BadRequest (400) when the key is malformed
+ * @throws ServiceUnavailable (503) when the first request with the key takes longer than `acquireTimeout`
  * @throws IdempotencyKeyReused (422) when another request has used the key
  * @throws ResponseNotKept (409) when the response to the first request cannot be sent again
  */
 export function idempotency(database: Database, { by }: IdempotencyOptions = {}): Middleware {
   const keys = new IdempotencyKeys(database)
+  const turns = new Turns(database.acquireTimeout)
 
   function idempotency(ctx: Context, next: Next): unknown {
     const key = findKey(ctx)
@@ -41,7 +45,10 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
     const request = await digestRequest(ctx)
     // A form that was edited is another request, although its browser repeats the key.
     const id = hash([(by ?? userOf)(ctx), key, isFromForm && request])
-    const previous = await keys.claim(ctx.tx, id, request)
+    const { tx } = ctx
+    const transaction = transactionOf(ctx)
+    if (transaction) await turns.take(id, transaction)
+    const previous = await keys.claim(tx, id, request)
     if (previous && previous.request !== request) throw new IdempotencyKeyReused()
     if (previous?.response) return replayResponse(ctx, previous.response)
     ctx.afterCommit(() => keys.cleanUp())

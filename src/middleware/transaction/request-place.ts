@@ -6,7 +6,7 @@ import { problemOf } from '../../data/engines/problems.js'
 import { unknownPosition, type Place, type Servers } from '../../data/engines/servers.js'
 import type { BeginOptions } from '../../data/transactions/lazy-transaction.js'
 import type { TransactionPlace } from '../../data/transactions/transaction-place.js'
-import { ClientClosedRequest } from '../../errors.js'
+import { ClientClosedRequest, ServiceUnavailable } from '../../errors.js'
 import { addLogFields } from '../../logging/request-logger.js'
 import { visitorOf } from '../../sessions/visitor.js'
 import type { Positions } from './positions.js'
@@ -74,7 +74,7 @@ export class RequestPlace implements TransactionPlace {
 
   /** @throws ReplicaFailed when a statement has failed because it ran on a replica, even if the handler has caught the error */
   rejectFailure(cause?: unknown): void {
-    if (this.hasFailed) throw new ReplicaFailed('The replica has failed.', { cause })
+    if (this.hasFailed) throw new ReplicaFailed(cause)
   }
 
   private chooseOnce(runner: QueryRunner, options: BeginOptions): Promise<void> | undefined {
@@ -102,5 +102,9 @@ export class RequestPlace implements TransactionPlace {
   }
 }
 
-/** The request has to run again on the primary. */
-export class ReplicaFailed extends Error {}
+/** The request has to run again on the primary. If it may not, its client can send it again. */
+export class ReplicaFailed extends ServiceUnavailable {
+  constructor(cause?: unknown) {
+    super('The replica of the database has failed.', 1, { cause })
+  }
+}

@@ -16,7 +16,10 @@ export const maxDuration = 10_000
 export interface RetryingOptions {
   /** The number of retries of a request whose transaction conflicted with another one (2, on a Galera cluster 5). */
   retries?: number
-  /** Whether a request may be retried. By default one with an idempotent method (RFC 9110) or a key, and without files. */
+  /**
+   * Whether a request may run again, after a conflict or because its replica has failed. By default one with an idempotent method
+   * (RFC 9110) or a key, and without files.
+   */
   isRetryable?: (ctx: Context) => boolean
 }
 
@@ -31,23 +34,22 @@ export interface Attempt {
 }
 
 /**
- * Runs a request, and retries it if its transaction conflicted with another one. For a retry, the response, the session
- * and `ctx.state` are reset to what they were before the first attempt.
+ * Runs a request. If it may run again, retries it after a conflict of its transaction with another one, and runs it on the
+ * primary if its replica has failed. For another run, the response, the session and `ctx.state` are reset to what they were before
+ * the first one.
  *
- * @param hasReplicas whether a request that reads may run on a replica; if that fails, it runs once more on the primary
  * @param now returns the time in milliseconds
- * @throws TransactionConflict when the request may not be retried, when no retry is left, or when a retry may
- * end after 10 seconds
+ * @throws TransactionConflict when the request may not run again, when no retry is left, or when a retry may end after 10 seconds
+ * @throws ReplicaFailed (503) when the request may not run again
  */
 export async function retrying(
   ctx: Context,
   { retries = 2, isRetryable = isIdempotent }: RetryingOptions,
   run: (attempt: Attempt) => Promise<void>,
-  hasReplicas = false,
   now: () => number = () => performance.now(),
 ): Promise<void> {
   // A request that is never retried needs no snapshot.
-  if (!hasReplicas && isRetryable === isIdempotent && !isIdempotent(ctx))
+  if (isRetryable === isIdempotent && !isIdempotent(ctx))
     return run({ count: 0, waited: 0, needsPrimary: false })
   const start = now()
   let longest = 0
@@ -58,8 +60,9 @@ export async function retrying(
     try {
       return await run({ count, waited: began - start, needsPrimary })
     } catch (error) {
+      const isTemporary = error instanceof ReplicaFailed || error instanceof TransactionConflict
+      if (!isTemporary || ctx.res.headersSent || !isRetryable(ctx)) throw error
       if (error instanceof ReplicaFailed) {
-        if (ctx.res.headersSent) throw error.cause
         needsPrimary = true
         // The run on the replica does not count as a retry.
         count -= 1
@@ -67,8 +70,7 @@ export async function retrying(
         continue
       }
       longest = Math.max(longest, now() - began)
-      const isOver = count >= retries || now() + longest >= start + maxDuration || ctx.res.headersSent
-      if (!(error instanceof TransactionConflict) || isOver || !isRetryable(ctx)) throw error
+      if (count >= retries || now() + longest >= start + maxDuration) throw error
       ctx.log.warn(
         { err: error },
         'the request is retried because its transaction conflicted with another one',

@@ -66,7 +66,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
   let placeOf: ((ctx: Context, hasReplicaFailed: boolean) => RequestPlace) | undefined
 
   function transaction(ctx: Context, next: Next): Promise<void> {
-    const run = () => retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt), placeOf !== undefined)
+    const run = () => retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt))
     return pending.length > 0 ? rejectPending().then(run) : run()
   }
 
