@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { authActions, authDestruction, type AuthOptions } from '../../src/generator/auth-generator.js'
-import { destroy, generate } from '../../src/generator/files/files.js'
+import { destroy, generate, type CreateFile } from '../../src/generator/files/files.js'
 import { localeActions } from '../../src/generator/locale-generator.js'
 import { Application } from '../support/applications/generated.js'
 import { resourceActions, resourceDestruction } from '../../src/generator/resource-generator.js'
@@ -101,6 +101,16 @@ describe('kit generate auth', () => {
       'app.use(requireUser())',
     ]
     expect(lines.filter((line) => places.includes(line))).to.deep.equal(places)
+  })
+
+  it('writes less than 400 lines of code in src', () => {
+    const actions = authActions(application.folder, 'user')
+    const sources = actions.filter(
+      (action): action is CreateFile => 'content' in action && /^src\/.*\.ts$/.test(action.path),
+    )
+    const isCode = (line: string) => /\S/.test(line) && !/^\s*(\/\/|\/?\*)/.test(line)
+    const lines = sources.flatMap(({ content }) => content.split('\n').filter(isCode))
+    expect(lines.length).to.be.within(300, 399)
   })
 
   it('rejects --confirm without a sign-up', () => {

@@ -191,15 +191,17 @@ describe('An attacker of examples/members', () => {
     expect(mails.all.map(({ to }) => to)).to.deep.equal(Array(3).fill('stranger@example.org'))
   })
 
-  it('does not use up the link to change the address with a HEAD request', async () => {
+  it('does not change the address when a program opens the link in the mail', async () => {
     const client = visitor()
     await enter(client)
     const json = { email: 'new@example.com', current_password: password }
     await client.put('/account/email', { json, accept: 'json' })
-    expect((await client.request('HEAD', link())).location).to.equal('/account/edit')
+    for (const method of ['HEAD', 'GET', 'GET'])
+      expect((await client.request(method, link())).status).to.equal(200)
     expect(await database.query('SELECT email FROM users')).to.deep.equal([{ email }])
     expect(mails.all).to.have.length(1)
-    await client.get(link())
+    const { status } = await client.put(link(), { json: {}, accept: 'json' })
+    expect(status).to.equal(200)
     expect(await database.query('SELECT email FROM users')).to.deep.equal([{ email: 'new@example.com' }])
   })
 
@@ -219,7 +221,7 @@ describe('An attacker of examples/members', () => {
       await database.manager.update('users', { email }, { password_hash })
       return result
     }
-    expect((await client.get(path, { accept: 'json' })).status).to.equal(401)
+    expect((await client.put(path, { json: {}, accept: 'json' })).status).to.equal(401)
     expect(await database.query('SELECT email, password_hash FROM users')).to.deep.equal([
       { email, password_hash },
     ])

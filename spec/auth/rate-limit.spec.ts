@@ -13,7 +13,7 @@ import {
 } from '../../src/auth/index.js'
 import { clientNetwork } from '../../src/http/security/client-network.js'
 import { MemoryLimits } from '../../src/auth/stores/memory-limits.js'
-import { App, Database, transaction } from '../../src/index.js'
+import { App, Database, DeclarationError, transaction } from '../../src/index.js'
 import { databaseWithTables, newDatabase } from '../support/databases.js'
 import { describeOnce } from '../support/engine.js'
 import { failure } from '../support/failure.js'
@@ -88,7 +88,44 @@ function countsRequests(make: () => LimitStore): void {
   })
 }
 
-describeOnce('Rate limits in memory', () => countsRequests(() => new MemoryLimits()))
+describeOnce('Rate limits in memory', () => {
+  countsRequests(() => new MemoryLimits())
+
+  /** Counts one request of each of many keys, as a client with many addresses sends them. */
+  async function fill(store: LimitStore, size: number): Promise<void> {
+    for (let i = 0; i < size; i++) await store.increment(String(i).padStart(6, '0'), 60_000)
+  }
+
+  it('never forget a window that has not ended, and share the others if there are too many', async () => {
+    const store = new MemoryLimits({ maxKeys: 100 })
+    await store.increment('victim', 60_000)
+    await fill(store, 1000)
+    expect(store.size).to.equal(101)
+    expect((await store.increment('victim', 60_000)).count).to.equal(2)
+  })
+
+  it('count further keys together if there are too many', async () => {
+    const store = new MemoryLimits({ maxKeys: 2 })
+    await fill(store, 2)
+    expect((await store.increment('aaa', 60_000)).count).to.equal(1)
+    expect((await store.increment('aab', 60_000)).count).to.equal(2)
+    await store.decrement('aaa')
+    expect((await store.increment('aab', 60_000)).count).to.equal(2)
+    expect((await store.increment('bbb', 60_000)).count).to.equal(1)
+  })
+
+  it('look only at windows that have ended to make room for a new one', async () => {
+    let now = 0
+    const store = new MemoryLimits({ now: () => now, maxKeys: 1000 })
+    await fill(store, 500)
+    now = 30_000
+    await store.increment('later', 60_000)
+    now = 60_000
+    await store.increment('last', 60_000)
+    expect(store.size).to.equal(2)
+    expect((await store.increment('later', 60_000)).count).to.equal(2)
+  })
+})
 
 describe('databaseLimits', () => {
   let database: Database
@@ -116,7 +153,7 @@ describe('databaseLimits', () => {
     await old.migrate()
     await old.query('ALTER TABLE rate_limits RENAME COLUMN requests TO attempts')
     const app = new App({ logger })
-    app.use(rateLimit({ to: 2, within: '1 hour', store: databaseLimits(old) }))
+    app.use(rateLimit({ name: 'all', to: 2, within: '1 hour', store: databaseLimits(old) }))
     const error = await failure(Site.open(app))
     await old.close()
     expect(String(error))
@@ -129,7 +166,7 @@ describe('databaseLimits', () => {
   it('keep a request counted that is rolled back, and count one that is retried once', async () => {
     const app = new App({ logger })
     app.use(transaction(database))
-    app.use(rateLimit({ to: 2, within: '1 hour', store: databaseLimits(database) }))
+    app.use(rateLimit({ name: 'all', to: 2, within: '1 hour', store: databaseLimits(database) }))
     app.post('/', async (ctx) => {
       await ctx.tx.query('DELETE FROM rate_limits')
       ctx.status = 422
@@ -145,7 +182,8 @@ describe('databaseLimits', () => {
   it('takes the count of a success back after the commit', async () => {
     const app = new App({ logger })
     app.use(transaction(database))
-    app.use(rateLimit({ to: 2, within: '1 hour', failures: true, store: databaseLimits(database) }))
+    const store = databaseLimits(database)
+    app.use(rateLimit({ name: 'all', to: 2, within: '1 hour', failures: true, store }))
     app.post('/', async (ctx) => {
       await ctx.tx.query("DELETE FROM rate_limits WHERE id = 'x'")
       ctx.status = ctx.get('X-Fail') ? 422 : 200
@@ -204,6 +242,15 @@ describeOnce('rateLimit', () => {
       expect(() => rateLimit({ to: 1, within: '1 minute', name })).to.throw(
         `The name of rateLimit() is ${JSON.stringify(name)}. Use ASCII without quotes and backslashes.`,
       ))
+
+  it('needs a name with a store, because the default depends on the order of the limits', () => {
+    const store = new MemoryLimits()
+    expect(() => rateLimit({ to: 1, within: '1 minute', store })).to.throw(
+      DeclarationError,
+      'A rateLimit() with a store has no name. Add one, such as `name: "sign-in by client"`: the store counts by it, ' +
+        'and a default name would change with the order of the limits.',
+    )
+  })
 
   async function visit(options: Partial<RateLimitOptions>, app = new App({ logger })): Promise<Site> {
     app.use(rateLimit({ to: 2, within: '3 minutes', name: 'visits', ...options }))

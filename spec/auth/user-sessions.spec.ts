@@ -92,7 +92,7 @@ describe('userSessions(database)', () => {
     )
     app.delete('/sessions', async (ctx) => {
       await sessions.endOthers(ctx)
-      return ctx.respond({ data: {} })
+      return ctx.respond({ data: await sessions.list(ctx) })
     })
     return app
   }
@@ -182,6 +182,22 @@ describe('userSessions(database)', () => {
     expect(await list(phone)).to.deep.equal([])
     expect(await list(site)).to.have.length(1)
     expect(await list(bob)).to.have.length(1)
+  })
+
+  it('uses the request’s transaction, of which there may be only one at a time', async () => {
+    await site.close()
+    const url = await databaseWithTables('users and sessions', migrate)
+    const config = { test: { url, pool: 1 }, models: [User], migrations: [CreateUsers1700000000000] }
+    database = await new Database(config, 'test').open()
+    await database.manager.save(database.manager.create(User, { email: 'ada', password_hash: 'x' }))
+    site = await Site.open(application())
+    phone = site.another()
+    for (const client of [site, phone]) await enter(client)
+    const [other] = (await list(site)).filter((it) => !it.is_current)
+    expect((await end(site, other?.id)).status).to.equal(200)
+    await enter(phone)
+    const { json } = await site.delete('/sessions', { accept: 'json' })
+    expect(json.map((it: UserSession) => it.is_current)).to.deep.equal([true])
   })
 
   it('does not list sessions that have expired, or that ended with a new password', async () => {

@@ -21,6 +21,7 @@ export {
 } from './user-sessions.js'
 export { takeReturnTo } from './return-to.js'
 export { logAccess, type AccessEvent } from './access-log.js'
+export { findByLink, lockUnchanged, rehashPassword } from './account-records.js'
 
 // Tokens
 export { readToken, signedToken, type ReadTokenOptions, type SignedTokenOptions } from './signed-tokens.js'

@@ -38,7 +38,10 @@ export interface RateLimitOptions {
   by?: (ctx: Context) => string | undefined
   /** Whether only failures count: a response below 400 is not counted (false). */
   failures?: boolean
-  /** The name of the limit. Limits with the same name and store share their counts. By default, each limit has its own name. */
+  /**
+   * The name of the limit, which a limit with a `store` needs. Limits with the same name and store share their counts. Without a
+   * store, each limit has its own name by default.
+   */
   name?: string
   /** Stores the counts: `databaseLimits(database)`, `redisLimits(client)`, or by default the memory of this process. */
   store?: LimitStore
@@ -61,7 +64,7 @@ let limitCount = 0
  *
  * @example
  * app.use(rateLimit({ to: 100, within: '1 minute' }))
- * @throws DeclarationError when `to`, `within` or `name` is wrong
+ * @throws DeclarationError when `to`, `within` or `name` is wrong, or when a limit with a `store` has no name
  * @throws TooManyRequests (429) in a request; ServiceUnavailable (503) when the store fails and `ifStoreFails` is `reject`
  */
 export function rateLimit(options: RateLimitOptions): RateLimit {
@@ -71,11 +74,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   const beforeBody = options.by === undefined
   const { to, by = (ctx) => clientNetwork(ctx.ip), failures = false, name = `limit-${limitCount}` } = options
   const { ifStoreFails = 'pass' } = options
-  // The headers contain it between quotes.
-  if (!/^[ !#-[\]-~]+$/.test(name))
-    throw new DeclarationError(
-      `The name of rateLimit() is ${JSON.stringify(name)}. Use ASCII without quotes and backslashes.`,
-    )
+  checkName(options)
   const store: LimitStore = options.store ?? new MemoryLimits()
   const window = milliseconds(options.within)
   const isCounted = new PerRequest<boolean>()
@@ -154,6 +153,19 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
       stop: async () => store.stop?.(),
     },
   })
+}
+
+function checkName({ name, store }: RateLimitOptions): void {
+  if (name === undefined && store)
+    throw new DeclarationError(
+      'A rateLimit() with a store has no name. Add one, such as `name: "sign-in by client"`: the store counts by it, ' +
+        'and a default name would change with the order of the limits.',
+    )
+  // The headers contain it between quotes.
+  if (name !== undefined && !/^[ !#-[\]-~]+$/.test(name))
+    throw new DeclarationError(
+      `The name of rateLimit() is ${JSON.stringify(name)}. Use ASCII without quotes and backslashes.`,
+    )
 }
 
 /** The part of the OpenAPI document that each limit adds. */

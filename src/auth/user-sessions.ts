@@ -1,4 +1,5 @@
-import { inTransaction, readSession, storedSessionId, Unauthorized } from '../extension.js'
+import type { EntityManager } from 'typeorm'
+import { hasTransaction, inTransaction, readSession, storedSessionId, Unauthorized } from '../extension.js'
 import { type Context, type Database, RecordNotFound } from '../index.js'
 import { passwordStamp, type Account } from './account.js'
 import { browserName } from './browser-name.js'
@@ -64,25 +65,30 @@ export function userSessions(
   { table = 'sessions' }: UserSessionsOptions = {},
 ): UserSessions {
   /** Finds all sessions, or only the one with an id. */
-  async function find(ctx: Context, id?: string): Promise<UserSession[]> {
+  async function find(ctx: Context, tx: EntityManager, id?: string): Promise<UserSession[]> {
     const user = signedInUser(ctx)
-    const rows = await database.read((tx) => {
-      const sessions = tx
-        .createQueryBuilder()
-        .select(['session.id AS id', 'session.content AS content', 'session.used_at AS used_at'])
-        .from(table, 'session')
-        .where('session.user_id = :user AND session.expires_at > :now', { user: user.id, now: Date.now() })
-        .orderBy('session.used_at', 'DESC')
-        .limit(maxSessions)
-      return (id === undefined ? sessions : sessions.andWhere('session.id = :id', { id })).getRawMany<Row>()
-    })
+    const sessions = tx
+      .createQueryBuilder()
+      .select(['session.id AS id', 'session.content AS content', 'session.used_at AS used_at'])
+      .from(table, 'session')
+      .where('session.user_id = :user AND session.expires_at > :now', { user: user.id, now: Date.now() })
+      .orderBy('session.used_at', 'DESC')
+      .limit(maxSessions)
+    if (id !== undefined) sessions.andWhere('session.id = :id', { id })
+    const rows = await sessions.getRawMany<Row>()
     return rows.flatMap((row) => readRow(ctx, row, user) ?? [])
+  }
+
+  /** Reads in the request's transaction, because one that has begun may hold the only connection. */
+  function list(ctx: Context): Promise<UserSession[]> {
+    if (hasTransaction(ctx)) return inTransaction(ctx, ({ tx }) => find(ctx, tx))
+    return database.read((tx) => find(ctx, tx))
   }
 
   // The default is an id that no session has: without an id, `find` would return all sessions.
   function end(ctx: Context, id = ''): Promise<UserSession> {
-    return inTransaction(ctx, async () => {
-      const [session] = await find(ctx, id)
+    return inTransaction(ctx, async ({ tx }) => {
+      const [session] = await find(ctx, tx, id)
       if (!session) throw new RecordNotFound('Session')
       if (session.is_current) signOut(ctx)
       else await remove(ctx, 'id = :id', { id })
@@ -100,7 +106,7 @@ export function userSessions(
     await query.where(`user_id = :user AND ${condition}`, { user, ...values }).execute()
   }
 
-  return { list: (ctx) => find(ctx), end, endOthers }
+  return { list, end, endOthers }
 }
 
 /** @throws Unauthorized (401) when nobody has signed in */

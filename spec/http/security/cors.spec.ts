@@ -15,7 +15,7 @@ import { temporaryFolder } from '../../support/temporary-folder.js'
 
 const origin = 'https://admin.example.com'
 const exposed =
-  'Database-Position,ETag,Idempotent-Replayed,Link,Location,Retry-After,X-Request-Id,X-Total-Count'
+  'Database-Position,ETag,Idempotent-Replayed,Link,Location,RateLimit,RateLimit-Policy,Retry-After,X-Request-Id,X-Total-Count'
 
 describe('new App({ cors })', () => {
   let site: Site

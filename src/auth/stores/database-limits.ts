@@ -17,7 +17,7 @@ export interface DatabaseLimitsOptions {
  * Keeps the counts of rate limits in the application's database, for all of its processes. Each request is counted in a
  * short transaction of its own, before the request's transaction begins.
  *
- * @example rateLimit({ to: 10, within: '3 minutes', store: databaseLimits(database) })
+ * @example rateLimit({ name: 'sign-in', to: 10, within: '3 minutes', store: databaseLimits(database) })
  */
 export function databaseLimits(database: Database, options: DatabaseLimitsOptions = {}): LimitStore {
   return new DatabaseLimits(database, options)

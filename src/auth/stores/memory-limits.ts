@@ -1,7 +1,12 @@
 import type { LimitCount, LimitStore } from './limit-store.js'
 
-/** The number of keys after which expired ones are removed. */
-const maxKeys = 10_000
+/** The options of `MemoryLimits`. */
+export interface MemoryLimitsOptions {
+  /** The number of keys, of which each has its own window (100,000, which take about 16 MB). */
+  maxKeys?: number
+  /** The clock. */
+  now?: () => number
+}
 
 interface Window {
   count: number
@@ -9,26 +14,40 @@ interface Window {
   endsAt: number
 }
 
-/** Keeps counts in the memory of this process. They are not shared with other processes, and a restart clears them. */
+/**
+ * Keeps counts in the memory of this process. They are not shared with other processes, and a restart clears them.
+ *
+ * If there are too many keys, further ones share 4,096 windows, by the first two characters of their hash: a client with many
+ * addresses can neither fill the memory nor displace the count of another key.
+ */
 export class MemoryLimits implements LimitStore {
+  /** The windows in the order in which they began, which is the order of their ends, too: all windows have the same length. */
   private readonly windows = new Map<string, Window>()
+  private readonly maxKeys: number
+  private readonly now: () => number
 
-  constructor(private readonly now: () => number = Date.now) {}
+  constructor({ maxKeys = 100_000, now = Date.now }: MemoryLimitsOptions = {}) {
+    this.maxKeys = maxKeys
+    this.now = now
+  }
+
+  /** The number of windows in memory. */
+  get size(): number {
+    return this.windows.size
+  }
 
   async increment(key: string, milliseconds: number): Promise<LimitCount> {
     const now = this.now()
-    const previous = this.windows.get(key)
-    const current = previous && previous.endsAt > now ? previous : { count: 0, endsAt: now + milliseconds }
-    current.count += 1
-    // The key moves to the end, so the first keys are the oldest.
-    if (current !== previous) this.windows.delete(key)
-    this.windows.set(key, current)
-    if (this.windows.size > maxKeys) this.prune(now)
-    return { count: current.count, milliseconds: current.endsAt - now }
+    this.removeEnded(now)
+    const name = this.nameOf(key)
+    const window = this.windows.get(name) ?? { count: 0, endsAt: now + milliseconds }
+    window.count += 1
+    this.windows.set(name, window)
+    return { count: window.count, milliseconds: window.endsAt - now }
   }
 
   async decrement(key: string): Promise<void> {
-    const window = this.windows.get(key)
+    const window = this.windows.get(this.nameOf(key))
     if (window && window.count > 0) window.count -= 1
   }
 
@@ -36,10 +55,15 @@ export class MemoryLimits implements LimitStore {
     this.windows.delete(key)
   }
 
-  /** Removes expired windows. If there are still too many, the oldest one is removed, too. */
-  private prune(now: number): void {
-    for (const [key, { endsAt }] of this.windows) if (endsAt <= now) this.windows.delete(key)
-    const [oldest] = this.windows.size > maxKeys ? this.windows.keys() : []
-    if (oldest !== undefined) this.windows.delete(oldest)
+  /** The name of a key's window: the key, or the shared part of it. */
+  private nameOf(key: string): string {
+    return this.windows.has(key) || this.windows.size < this.maxKeys ? key : key.slice(0, 2)
+  }
+
+  private removeEnded(now: number): void {
+    for (const [name, { endsAt }] of this.windows) {
+      if (endsAt > now) return
+      this.windows.delete(name)
+    }
   }
 }

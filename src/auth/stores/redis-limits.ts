@@ -23,7 +23,7 @@ return 0`
 /**
  * Keeps the counts of rate limits in Redis, for all processes of an application.
  *
- * @example rateLimit({ to: 100, within: '1 minute', store: redisLimits(redis) })
+ * @example rateLimit({ name: 'all pages', to: 100, within: '1 minute', store: redisLimits(redis) })
  */
 export function redisLimits(
   client: RedisClient,

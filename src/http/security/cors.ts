@@ -25,6 +25,8 @@ const ownHeaders = [
   'Idempotent-Replayed',
   'Link',
   'Location',
+  'RateLimit',
+  'RateLimit-Policy',
   'Retry-After',
   'X-Request-Id',
   'X-Total-Count',
