@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { parseXml } from '../../src/http/body/xml-reader.js'
 import { engine } from '../support/engine.js'
 import { openEverything, Thing, thing } from '../support/applications/everything.js'
+import { browserFields } from '../support/browser-fields.js'
 import type { SpecResponse } from '../support/site.js'
 
 const json = { accept: 'application/json' }
@@ -145,7 +146,7 @@ describe('A form with every kind of attribute', () => {
 
       it('keeps its values if its page is submitted unchanged', async () => {
         const page = await everything.site.get(`${path}/edit`)
-        const fields = submitted(page.text)
+        const fields = browserFields(page.text)
         const names = fields.map(([name]) => name).filter((name) => name in out)
         expect(new Set(names)).to.deep.equal(new Set(Object.keys(out)))
         const sent = await everything.site.post(path, { form: fields })
@@ -221,30 +222,4 @@ describe('A form with every kind of attribute', () => {
 function fieldsOf(response: SpecResponse): Fields {
   const { id: _id, created_at: _created, updated_at: _updated, ...fields } = response.json
   return fields
-}
-
-/** The fields that a browser sends if nobody changes the page's form. */
-function submitted(page: string): [string, string][] {
-  const fields = /<input([^>]*)>|<textarea([^>]*)>([^]*?)<\/textarea>|<select([^>]*)>([^]*?)<\/select>/g
-  return [...page.matchAll(fields)].flatMap(([, input, textarea, content = '', select, options = '']) => {
-    const name = attribute(input ?? textarea ?? select ?? '', 'name')
-    if (name === undefined || name === 'authenticity_token') return []
-    if (textarea !== undefined) return [[name, unescape(content).replace(/^\r?\n/, '')] as [string, string]]
-    if (select !== undefined) {
-      const chosen = /<option([^>]*\bselected\b[^>]*)>/.exec(options)?.[1] ?? ''
-      return [[name, attribute(chosen, 'value') ?? ''] as [string, string]]
-    }
-    const isSent = attribute(input ?? '', 'type') !== 'checkbox' || /\bchecked\b/.test(input ?? '')
-    return isSent ? [[name, attribute(input ?? '', 'value') ?? ''] as [string, string]] : []
-  })
-}
-
-function attribute(tag: string, name: string): string | undefined {
-  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]
-  return value === undefined ? undefined : unescape(value)
-}
-
-function unescape(text: string): string {
-  const entities: Record<string, string> = { lt: '<', gt: '>', quot: '"', amp: '&', '#39': "'" }
-  return text.replaceAll(/&(\w+|#\d+);/g, (whole, name: string) => entities[name] ?? whole)
 }

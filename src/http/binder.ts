@@ -1,4 +1,5 @@
 import type { ClassConstructor } from 'class-transformer'
+import { fieldValue, textValue } from '../common/input-values.js'
 import type { Attribute } from '../data/attributes/attributes.js'
 import { BadRequest } from '../errors.js'
 import { coerce, unreadable } from '../data/attributes/coerce.js'
@@ -38,7 +39,8 @@ const boundNames = new WeakMap<object, Set<string>>()
 
 /**
  * Copies the fields of a request's body to the attributes of a record, converted to the type of their column. Attributes
- * without a field keep their value, and unknown fields are ignored. class-transformer's `@Exclude` and `@Expose` apply.
+ * without a field keep their value, as do those whose field of a form has the text that the form shows for the value. Unknown
+ * fields are ignored. class-transformer's `@Exclude` and `@Expose` apply.
  *
  * @returns the record
  * @throws BadRequest (400) when the body isn't an object
@@ -62,8 +64,10 @@ export function bind<T extends object>(
     const value = fields[attribute.name]
     if (value === undefined) continue
     bound.add(attribute.name)
+    const before: unknown = Reflect.get(record, attribute.name)
+    if (submission.isForm && isUnchanged(before, value, attribute, submission)) continue
     const read = readValue(value, attribute, submission)
-    if (read === unreadable) unread.push({ attribute, value, before: Reflect.get(record, attribute.name) })
+    if (read === unreadable) unread.push({ attribute, value, before })
     else Reflect.set(record, attribute.name, read)
   }
   // A second call for other attributes keeps the errors of the first one.
@@ -72,6 +76,29 @@ export function bind<T extends object>(
   if (earlier.length + unread.length > 0) unreadableFields.set(record, [...earlier, ...unread])
   else unreadableFields.delete(record)
   return record
+}
+
+/**
+ * Whether a field of a form has the text that the form shows for the attribute's present value. Reading the text could change
+ * what an input cannot show: the second of two equal local times, microseconds, or the line breaks of a text.
+ */
+function isUnchanged(before: unknown, value: unknown, { kind }: Attribute, submission: Submission): boolean {
+  if (before === undefined || before === null) return false
+  if (typeof value === 'string')
+    return withLineFeeds(value) === withLineFeeds(fieldValue(before, kind, submission.timeZone ?? 'UTC'))
+  // The hidden field of a select or of checkboxes shows that the order is that of the choices.
+  const isOfBoxes = Array.isArray(value) && value[0] === '' && Array.isArray(before)
+  return isOfBoxes && textOfItems(value.slice(1)) === textOfItems(before)
+}
+
+/** Browsers send each line break as CRLF. */
+function withLineFeeds(text: string): string {
+  return text.replaceAll(/\r\n?/g, '\n')
+}
+
+/** Returns a text that is the same for the same items in any order. */
+function textOfItems(items: readonly unknown[]): string {
+  return JSON.stringify(items.map(textValue).toSorted())
 }
 
 function readValue(value: unknown, attribute: Attribute, submission: Submission): unknown {
@@ -155,19 +182,31 @@ function fieldsOf(body: unknown): Record<string, unknown> {
   throw new BadRequest('The body must be an object with the fields of one record.')
 }
 
-/** Returns the fields of a form. A repeated field has its last value, or all values if its attribute is a list or JSON. */
+/**
+ * Returns the fields of a form. A repeated field has its last value, or all values if its attribute is a list or JSON. The last
+ * value of a datetime has the offset of the hidden field before it, if it is the same local time.
+ */
 function withLastValues(
   fields: Record<string, unknown>,
   attributes: readonly Attribute[],
   submission: Submission,
 ): Record<string, unknown> {
   const lists = attributes.filter(({ kind, isList }) => isList || kind === 'json').map(({ name }) => name)
-  return Object.fromEntries(
-    Object.entries(fields).map(([name, value]) => [
-      name,
-      lists.includes(name) ? value : (valuesOf(value, submission) ?? [value]).at(-1),
-    ]),
-  )
+  const datetimes = attributes.filter(({ kind }) => kind === 'datetime').map(({ name }) => name)
+  const valueOf = (name: string, value: unknown): unknown => {
+    if (lists.includes(name)) return value
+    const values = valuesOf(value, submission) ?? [value]
+    return datetimes.includes(name) ? withOffset(values) : values.at(-1)
+  }
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, valueOf(name, value)]))
+}
+
+/** The last of the values of a datetime, or the one before it if that is the same local time with its offset. */
+function withOffset(values: readonly unknown[]): unknown {
+  const [hidden, visible] = values.slice(-2)
+  if (typeof hidden !== 'string' || typeof visible !== 'string') return values.at(-1)
+  const isSameTime = visible !== '' && hidden.startsWith(visible)
+  return isSameTime && /^[+-]\d{2}:\d{2}$/.test(hidden.slice(visible.length)) ? hidden : visible
 }
 
 /** Lets class-transformer rename, omit and transform fields, if the record's class has rules for that. */

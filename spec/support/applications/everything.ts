@@ -213,8 +213,14 @@ form(action=form.action method='post')
   != form.select('maybe_bool', ['true', 'false'])
 `
 
-/** An application with a resource of things, on its own database. */
-export async function openEverything(): Promise<{ site: Site; database: Database; close(): Promise<void> }> {
+/**
+ * An application with a resource of things, on its own database.
+ *
+ * @param template the page of the form
+ */
+export async function openEverything(
+  template = form,
+): Promise<{ site: Site; database: Database; close(): Promise<void> }> {
   const folder = temporaryFolder()
   const settings = { url: await newDatabase(), logging: false }
   const database = new Database(
@@ -223,7 +229,7 @@ export async function openEverything(): Promise<{ site: Site; database: Database
   )
   const templates = join(folder, 'templates')
   mkdirSync(join(templates, 'things'), { recursive: true })
-  writeFileSync(join(templates, 'things/edit.pug'), form)
+  writeFileSync(join(templates, 'things/edit.pug'), template)
   const app = new App({ sessionName: '_things', templates })
   app.use(transaction(database))
   app.post('/find', find)

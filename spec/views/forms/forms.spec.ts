@@ -186,13 +186,14 @@ describe('The input of', () => {
       (form) => form.dateTime('it'),
       moment,
       '<p class="hint" id="blog_post_it_hint">In UTC (coordinated universal time).</p>' +
+        '<input type="hidden" name="it" value="2026-05-01T10:30+00:00">' +
         '<input id="blog_post_it" name="it" type="datetime-local" value="2026-05-01T10:30" step="any" aria-describedby="blog_post_it_hint">',
     ],
     [
       'a moment with seconds',
       (form) => form.dateTime('it'),
       new Date('2026-05-01T10:30:05.250Z'),
-      'value="2026-05-01T10:30:05.250"',
+      'value="2026-05-01T10:30:05.25"',
     ],
     [
       'JSON',
@@ -200,6 +201,19 @@ describe('The input of', () => {
       { a: '<' },
       '<textarea id="blog_post_it" name="it" class="code" spellcheck="false" rows="10">\n{\n  &quot;a&quot;: &quot;&lt;&quot;\n}</textarea>',
     ],
+    [
+      'text with line breaks',
+      (form) => form.text('it'),
+      'a\nb',
+      '<textarea id="blog_post_it" name="it">\na\nb<',
+    ],
+    [
+      'a number that is none',
+      (form) => form.number('it', { step: 1 }),
+      NaN,
+      'name="it" value="NaN" type="text">',
+    ],
+    ['a time with an offset', (form) => form.time('it'), '10:30:00+02', 'value="10:30:00+02" type="text">'],
     ['no JSON', (form) => form.json('it'), null, 'spellcheck="false"></textarea>'],
   ]
   for (const [kind, field, value, input] of rows) {
@@ -215,6 +229,12 @@ describe('form.checkbox(attribute)', () => {
       '<div class="field checkbox"><input type="hidden" name="public" value="false">' +
         '<input id="blog_post_public" name="public" type="checkbox" value="true">' +
         '<label for="blog_post_public">Public</label></div>',
+    )
+  })
+
+  it('sends an empty value instead of false if the column is NULL', () => {
+    expect(tight(formOf({ public: null }).checkbox('public'))).to.contain(
+      '<input type="hidden" name="public" value="">',
     )
   })
 
@@ -241,6 +261,15 @@ describe('form.select(attribute, choices)', () => {
       '<select id="blog_post_state" name="state" required>' +
         '<option value="draft">Entwurf</option><option value="in_review" selected>In review</option></select>',
     )
+  })
+
+  it('keeps a value that is not one of the choices, unless it has an error', () => {
+    const errors = new ValidationErrors().add('state', 'isIn', 'State?')
+    const old = { state: 'archived' }
+    expect(tight(formOf(old).select('state', ['draft'], { required: true }))).to.contain(
+      '<option value="draft">Draft</option><option value="archived" selected>Archived</option>',
+    )
+    expect(tight(formOf(old, { errors }).select('state', ['draft']))).not.to.contain('archived')
   })
 
   it('lists an empty choice unless it is required', () => {
@@ -306,6 +335,13 @@ describe('form.select(attribute, choices, { multiple: true })', () => {
 })
 
 describe('form.checkboxes(attribute, choices)', () => {
+  it('keeps a value that is not one of the choices', () => {
+    const choices = [{ value: 1, label: 'One' }]
+    expect(tight(formOf({ levels: [1, 9] }).checkboxes('levels', choices))).to.contain(
+      'name="levels" value="9" checked><label for="blog_post_levels_2">9</label>',
+    )
+  })
+
   const labels = [
     { id: '1', name: 'bug' },
     { id: '2', name: attack },

@@ -3,7 +3,7 @@ import type { Choices } from '../../data/lists/choices.js'
 import { attributes, html, type Html } from '../html.js'
 import { linkTo } from '../links.js'
 import type { ViewContext } from '../view-context.js'
-import { textValue } from './input-values.js'
+import { textValue } from '../../common/input-values.js'
 
 /** A choice of a select: a word, a number, a value with a label, or a record, which is shown by its title, name or id. */
 export type Choice = string | number | { value: string | number; label: string } | LabeledRecord

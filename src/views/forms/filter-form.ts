@@ -5,7 +5,7 @@ import { blankOption, choiceLabel, choiceValue, option, type Choice } from './ch
 import { Fields, type FieldOptions } from './fields.js'
 import { hiddenField } from './hidden-fields.js'
 import { attributes, html, inputTag, type Attributes, type Html } from '../html.js'
-import { dateTimeValue, dateValue, timeValue } from './input-values.js'
+import { dateTimeValue, dateValue, timeValue } from '../../common/input-values.js'
 import { label } from '../labels.js'
 import type { ViewContext } from '../view-context.js'
 

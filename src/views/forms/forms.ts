@@ -15,7 +15,15 @@ import { isNewRecord } from '../../data/records/save.js'
 import { versionField } from '../../http/preconditions.js'
 import { recordName } from '../../naming/words.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
-import { dateTimeValue, dateValue, jsonValue, textValue, timeValue } from './input-values.js'
+import { canHold } from './input-types.js'
+import {
+  dateTimeValue,
+  dateTimeWithOffset,
+  dateValue,
+  jsonValue,
+  textValue,
+  timeValue,
+} from '../../common/input-values.js'
 import { label } from '../labels.js'
 import type { ViewContext } from '../view-context.js'
 
@@ -54,7 +62,10 @@ export class Form extends Fields {
     return this.summary('kit.errors', (attribute) => attribute !== 'base')
   }
 
-  /** Renders a text field. Set `type` for an email address, a password, a phone number and so on. */
+  /**
+   * Renders a text field. Set `type` for an email address, a password, a phone number and so on. A value with line breaks is
+   * shown in a multi-line field, because browsers remove them from others.
+   */
   text(attribute: string, options: FieldOptions = {}): Html {
     return this.#input('text', attribute, textValue, options)
   }
@@ -79,13 +90,18 @@ export class Form extends Fields {
     return this.#input('time', attribute, timeValue, { step: 'any', ...options })
   }
 
-  /** Renders a datetime field in the visitor's time zone, which its hint states. */
+  /**
+   * Renders a datetime field in the visitor's time zone, which its hint states. The hidden field before it has the same time with
+   * its offset, which counts while the visitor doesn't change the time.
+   */
   dateTime(attribute: string, options: FieldOptions = {}): Html {
     const { timeZone } = this.context
     const zone = timeZone.replaceAll('_', ' ')
     const hint = this.context.t(timeZone === 'UTC' ? 'kit.utc' : 'kit.time_zone', { zone })
     const format = (value: unknown) => dateTimeValue(value, timeZone)
-    return this.#input('datetime-local', attribute, format, { step: 'any', hint, ...options })
+    const withOffset = dateTimeWithOffset(this.#currentValue(attribute), timeZone)
+    const hidden = withOffset === undefined ? undefined : hiddenField(attribute, withOffset)
+    return this.#input('datetime-local', attribute, format, { step: 'any', hint, ...options }, hidden)
   }
 
   /** Renders a multi-line text field for JSON. */
@@ -99,13 +115,17 @@ export class Form extends Fields {
     })
   }
 
-  /** Renders a checkbox. The hidden field before it sends `false` if the checkbox is not ticked. */
+  /**
+   * Renders a checkbox. The hidden field before it sends `false` if the checkbox is not ticked, or an empty value if the column of a
+   * saved record is NULL.
+   */
   checkbox(attribute: string, options: FieldOptions = {}): Html {
     const value = this.#currentValue(attribute)
+    const unticked = value === null && !isNewRecord(this.record) ? '' : 'false'
     const checked = value === true || value === 'true'
     const input = this.attributesOf(attribute, options, { type: 'checkbox', value: 'true', checked })
     return html`<div class="field checkbox">
-      ${hiddenField(attribute, 'false')}${inputTag(input)}
+      ${hiddenField(attribute, unticked)}${inputTag(input)}
       <label for="${this.idOf(attribute)}">${this.labelOf(attribute, options)}</label>
       ${this.hintOf(attribute, options.hint)}${this.errorOf(attribute)}
     </div>`
@@ -114,10 +134,11 @@ export class Form extends Fields {
   /**
    * Renders a select. The choices are words (`['draft', 'public']`, labeled by translations such as `post.state.draft`),
    * values with labels, records, or what `ctx.choices` returns. If there are too many records for a select, it is a text field
-   * for the id, with the current name and a link to the list. With `multiple: true`, several choices can be selected.
+   * for the id, with the current name and a link to the list. With `multiple: true`, several choices can be selected. A value of the
+   * record that is not one of the choices is one more choice, so that it stays as it is.
    */
   select(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
-    const offered = offer(choices, this.context.locale)
+    const offered = this.#offer(attribute, choices)
     if (!offered.isComplete) {
       return options.multiple
         ? this.checkboxes(attribute, choices, options)
@@ -144,7 +165,7 @@ export class Form extends Fields {
    * for the selected ones, and a text field for the id of another one.
    */
   checkboxes(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
-    const offered = offer(choices, this.context.locale)
+    const offered = this.#offer(attribute, choices)
     const hint = offered.isComplete ? options.hint : idHint(this.context, offered)
     const boxes = offered.choices.map((choice, index) => this.#box(attribute, choice, index, options))
     if (!offered.isComplete) boxes.push(...this.#otherIds(attribute, offered))
@@ -174,9 +195,25 @@ export class Form extends Fields {
     return html`<button${attributes({ class: 'primary', type: 'submit', formenctype: enctype })}>${text}</button>`
   }
 
-  #input(type: string, attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
-    const value = options.type === 'password' ? undefined : format(this.#currentValue(attribute))
-    return this.field(attribute, options, inputTag(this.attributesOf(attribute, options, { type, value })))
+  /** Renders an input. If browsers would change the value in an input of this type, it is shown in a text field. */
+  #input(
+    defaultType: string,
+    attribute: string,
+    format: (value: unknown) => string,
+    options: FieldOptions,
+    hidden?: Html,
+  ): Html {
+    const type = String(options.type ?? defaultType)
+    const value = type === 'password' ? undefined : format(this.#currentValue(attribute))
+    if (value === undefined || canHold(type, value)) {
+      const tag = inputTag(this.attributesOf(attribute, options, { type, value }))
+      return this.field(attribute, options, html`${hidden}${tag}`)
+    }
+    // These attributes belong to other types.
+    const rest = { ...options, type: undefined, step: undefined, min: undefined, max: undefined }
+    if (!canHold('text', value)) return this.#textarea(attribute, format, rest)
+    const tag = inputTag(this.attributesOf(attribute, { ...rest, type: 'text' }, { value }))
+    return this.field(attribute, options, tag)
   }
 
   /** Browsers drop a line break right after the tag. The additional one preserves a line break at the start of the text. */
@@ -239,6 +276,17 @@ export class Form extends Fields {
     const hint = idHint(this.context, offered, selected)
     const tag = this.attributesOf(attribute, { ...options, hint: String(hint) }, { type: 'text', value })
     return this.field(attribute, options, inputTag(tag), hint)
+  }
+
+  /** The choices of a field. Unless the field has an error, values of the record that are no choices follow them. */
+  #offer(attribute: string, choices: Offered): Offer {
+    const offered = offer(choices, this.context.locale)
+    if (!offered.isComplete || this.invalidOf(attribute)) return offered
+    const values = offered.choices.map(choiceValue)
+    const others = this.#values(attribute).filter((value) => value !== '' && !values.includes(value))
+    const areWords = offered.choices.every((choice) => typeof choice === 'string')
+    const more = others.map((value): Choice => (areWords ? value : { value, label: value }))
+    return more.length > 0 ? { ...offered, choices: [...offered.choices, ...more] } : offered
   }
 
   /** The values of a list, or the only value. */
