@@ -91,7 +91,7 @@ describe('kit openapi and kit build, with declarations of their own', () => {
   const declare = (imports: string, lines: string) =>
     app.write(
       'src/app.ts',
-      `import 'reflect-metadata'\nimport { Allow } from 'class-validator'\nimport { Type } from 'class-transformer'\nimport { App, BaseResource, Model, Resource } from 'resource-kit'\n` +
+      `import 'reflect-metadata'\nimport { Allow } from 'class-validator'\nimport { Type } from 'class-transformer'\nimport { App, BaseResource, Model, Resource } from 'resource-kit'\nimport { openapi } from 'resource-kit/openapi'\n` +
         `import { Column, Entity } from 'typeorm'\n${imports}\nexport const app = new App({ api: true })\n${lines}\n`,
     )
 
@@ -100,11 +100,11 @@ describe('kit openapi and kit build, with declarations of their own', () => {
       '',
       `
       const responses = { 204: 'empty' } as const
-      app.openapi('/host.json', { title: 'All', version: '1' })
+      app.extend(openapi('/host.json', { title: 'All', version: '1' }))
       app.get('/all', (ctx) => void (ctx.status = 204), { operationId: 'all', responses })
       for (const name of ['one', 'two'])
         app.host(name + '.example.com', (host) => {
-          host.openapi('/host.json', { title: name, version: '1' })
+          host.extend(openapi('/host.json', { title: name, version: '1' }))
           host.get('/' + name, (ctx) => void (ctx.status = 204), { operationId: name, responses })
         })`,
     )
@@ -146,7 +146,7 @@ describe('kit openapi and kit build, with declarations of their own', () => {
     declare(
       'class Line {\n  @Allow() name!: string\n}\nclass ListRequest {\n  @Allow() @Type(() => Line) lines!: Line[]\n}',
       `
-      app.openapi('/openapi.json', { title: 'Lists', version: '1' })
+      app.extend(openapi('/openapi.json', { title: 'Lists', version: '1' }))
       app.post('/lists', () => undefined, { operationId: 'list', body: ListRequest, responses: { 204: 'empty' } })`,
     )
     const built = await kit(app.folder, ['build'])

@@ -16,7 +16,7 @@ import {
 import { Column, Entity } from 'typeorm'
 import { App, Database, Model, Present, transaction, type Context } from '../../src/index.js'
 import { Contract } from '../../src/openapi/contract.js'
-import { buildDocument, documentsOf } from '../../src/openapi/index.js'
+import { buildDocument, documentsOf } from '../../src/openapi/document.js'
 import { testApplication, type TestApplication } from '../../src/testing/index.js'
 import { databaseWithTables } from '../support/databases.js'
 import { Site } from '../support/site.js'

@@ -10,7 +10,7 @@ import {
   transaction,
   type Context,
 } from '../../src/index.js'
-import { buildDocument, documentsOf } from '../../src/openapi/index.js'
+import { buildDocument, documentsOf } from '../../src/openapi/document.js'
 import { testApplication, type TestApplication } from '../../src/testing/index.js'
 import { databaseWithTables } from '../support/databases.js'
 

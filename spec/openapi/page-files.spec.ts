@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { App } from '../../src/index.js'
+import { openapi } from '../../src/openapi/index.js'
 import { Site } from '../support/site.js'
 
 describe('The files of the page of an OpenAPI document', () => {
@@ -8,7 +9,7 @@ describe('The files of the page of an OpenAPI document', () => {
 
   before(async () => {
     const app = new App({ api: true })
-    app.openapi('/openapi.json', { title: 'Greetings', version: '1', page: '/docs' })
+    app.extend(openapi('/openapi.json', { title: 'Greetings', version: '1', page: '/docs' }))
     site = await Site.open(app)
   })
 

@@ -1,4 +1,5 @@
 import { App, type Context } from '../../../src/index.js'
+import { openapi } from '../../../src/openapi/index.js'
 import { captureLog } from '../../../src/testing/index.js'
 
 /** A process with a bounded heap that reads bodies and sends files. It sends its parent the address. */
@@ -27,7 +28,7 @@ function memory(ctx: Context): void {
   ctx.body = { used: heapUsed + external, waiting: waiting.length }
 }
 
-app.openapi('/openapi.json', { title: 'Bounded', version: '1', page: '/docs' })
+app.extend(openapi('/openapi.json', { title: 'Bounded', version: '1', page: '/docs' }))
 app.post('/', read)
 app.post('/wait', wait, { body: false })
 app.get('/release', release)

@@ -9,7 +9,7 @@ import type { App } from '../../application/application.js'
 export async function checkDeclarations(app: App): Promise<void> {
   app.checkOptions()
   const { declarations } = app
-  if (declarations.documents.length === 0) return
-  const { checkDocument } = await import('../../openapi/index.js')
-  for (const document of declarations.documents) checkDocument(declarations, document, 'development')
+  const { servedDocuments } = await import('../../openapi/document.js')
+  const { checkDocument } = await import('../../openapi/serve.js')
+  for (const document of servedDocuments(declarations)) checkDocument(declarations, document, 'development')
 }
