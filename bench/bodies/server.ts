@@ -1,0 +1,42 @@
+import 'reflect-metadata'
+import { existsSync, openSync, readSync } from 'node:fs'
+import { App, parameterLogger } from '../../src/index.js'
+import { Post } from '../applications/kit/post.js'
+
+/**
+ * An application that reads bodies and binds them, and measures the longest stretch of work between two turns of the event
+ * loop, in which it answers nobody else.
+ */
+const now = clock()
+let last = now()
+let longest = 0
+
+function turn(): void {
+  const time = now()
+  longest = Math.max(longest, time - last)
+  last = time
+}
+setInterval(turn, 1).unref()
+
+/** Milliseconds of CPU time of the main thread, so that other processes do not count; elsewhere than on Linux, of time. */
+function clock(): () => number {
+  const path = `/proc/self/task/${process.pid}/schedstat`
+  if (!existsSync(path)) return () => performance.now()
+  const file = openSync(path, 'r')
+  const text = Buffer.alloc(64)
+  return () => Number.parseInt(text.toString('latin1', 0, readSync(file, text, 0, text.length, 0)), 10) / 1e6
+}
+
+const app = new App({ api: true })
+app.get('/longest', (ctx) => {
+  turn()
+  ctx.body = String(longest)
+  longest = 0
+})
+app.use(parameterLogger())
+app.get('/', (ctx) => ctx.respond({ json: { locale: ctx.locale, size: Object.keys(ctx.query).length } }))
+app.post('/', (ctx) => {
+  ctx.bind(new Post())
+  ctx.status = 204
+})
+await app.listen()
