@@ -29,7 +29,7 @@ function blocksIn(...languages: string[]): Array<[string, CodeBlock]> {
   )
 }
 
-describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => {
+describe('The code in README.md, CONTRIBUTING.md, SECURITY.md, spec/README.md, bench/README.md and docs/', () => {
   it('is in a language that this spec checks', () => {
     const languages = new Set(blocks.map((block) => block.language))
     const checked = [
