@@ -79,7 +79,7 @@ const singularInIa = words(
 
 const singulars = new Map([
   ...Array.from(irregular, ([singular, plural]) => [plural, singular] as const),
-  ...[...endingInS].map((word) => [`${word}es`, word] as const),
+  ...Array.from(endingInS, (word) => [`${word}es`, word] as const),
 ])
 
 /** Returns the plural of a word: `post` -> `posts`. */
