@@ -18,7 +18,7 @@ const unchanging = words(
   'aws cms css dns gps https ios os pos rss sms tls',
 )
 
-/** What comes before "man" in words that become "men". Others, such as "human", add "s". */
+/** Words that end with "man" and become "men", without this ending. Others, such as "human", add "s". */
 const men = pattern(
   '^(?:$)m[ae]n$',
   'alder anchor business camera chair clergy congress council country crafts door fire fisher fore gentle',

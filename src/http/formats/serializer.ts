@@ -31,7 +31,9 @@ function inOrder(plain: unknown, value: unknown): unknown {
 /** The names of the columns of a class in JSON and XML, in their order; for any other object, those of every model. */
 const membersOf = memoizeByObject((model: Function): readonly string[] => [
   ...new Set([
-    ...['id', 'created_at', 'updated_at'],
+    'id',
+    'created_at',
+    'updated_at',
     ...columnsOf(model).map(({ propertyName }) => exposedName(model, propertyName)),
   ]),
 ])
