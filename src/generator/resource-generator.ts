@@ -85,7 +85,23 @@ export function resourceActions(folder: string, word: string, options: ResourceA
   if (scope) throw new BadRoute(scope.word, 'the name "scope" is reserved in a policy')
   if (owner) requireModel(folder, owner)
   rejectImportedNames(plan)
-  return stepsOf(folder, plan, options)
+  const steps = stepsOf(folder, plan, options)
+  // Resources of one model share its texts.
+  if (options.useModel === undefined) rejectTakenIds(steps, names, otherIds(folder, names.file))
+  return steps
+}
+
+/** @throws CommandError when a text has the id of a text in another file, so that one of them would replace the other */
+function rejectTakenIds(steps: readonly FileAction[], names: Names, otherIds: ReadonlySet<string>): void {
+  const texts = steps.flatMap((step) =>
+    'content' in step && step.path.startsWith('locales/') ? step.content : [],
+  )
+  const ids = texts.flatMap((text) => [...text.matchAll(/^- id: (\S+)$/gm)].map(([, id = '']) => id))
+  const taken = ids.find((id) => otherIds.has(id))
+  if (taken !== undefined)
+    throw new CommandError(
+      `The text "${taken}" of ${names.words.many} has the id of a text in another file in locales/. Choose another name.`,
+    )
 }
 
 /**

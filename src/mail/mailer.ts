@@ -6,6 +6,7 @@ import {
   channels,
   configuredBaseUrl,
   hasTransaction,
+  localAddress,
   measure,
   PerRequest,
 } from '../extension.js'
@@ -259,11 +260,10 @@ function checkSettings(url: string | undefined, from: string): void {
 
 /**
  * Returns the URL of a path in a mail: `https://shop.example/session/new`. The URL begins with `BASE_URL`, or without it with
- * `http://localhost` and the port. It never begins with the host of a request, because a client can forge that.
+ * the address that `kit dev` prints: `http://127.0.0.1:3000`. It never begins with the host of a request, because a client can forge that.
  *
  * @throws BadBaseUrl when `BASE_URL` is malformed
  */
 export function absoluteUrl(path: string): string {
-  const localUrl = `http://localhost:${process.env['KIT_DEV_PORT'] || process.env['PORT'] || 3000}`
-  return (configuredBaseUrl() ?? localUrl) + path
+  return (configuredBaseUrl() ?? localAddress()) + path
 }
