@@ -22,6 +22,8 @@ export type Problem =
   | 'range'
   | 'type'
   | 'check'
+  /** An exclusion constraint: the record may not exist beside another one, for example because their times overlap. */
+  | 'exclusion'
   /** The transaction conflicted with another one. It would succeed on its own. */
   | 'conflict'
   /** A lock was not released in time. */
