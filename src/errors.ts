@@ -335,7 +335,7 @@ export class RowsNotRead extends httpError(
   500,
   () =>
     'The rows of a stream of ctx.tx have not been read to the end. Read all of them before the next query and before the ' +
-    'handler ends, or make them ctx.body in the handler of a GET that writes nothing.',
+    'handler ends, or make them ctx.body in the handler of a GET that writes nothing and has a status below 400.',
 ) {}
 
 /**

@@ -120,10 +120,13 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
   const { id } = record
   const metadata = tx.dataSource.getMetadata(record.constructor)
   requireVersion(metadata, record)
+  const preparations = engineOf(tx.dataSource).beforeDelete?.(metadata) ?? []
   try {
-    if (await fastPath(tx, metadata)?.remove(tx, record)) return
-    if (metadata.versionColumn) await lockVersion(tx, metadata, record)
-    await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
+    if (preparations.length === 0) return await remove(tx, metadata, record)
+    await inSavepoint(tx, async (manager) => {
+      for (const statement of preparations) await manager.query(statement, [id])
+      await remove(manager, metadata, record)
+    })
   } catch (error) {
     rejectConflict(work, record, error)
     const reason = explainDatabaseError(error, metadata)
@@ -131,6 +134,12 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
   } finally {
     record.id = id
   }
+}
+
+async function remove(tx: EntityManager, metadata: EntityMetadata, record: Model): Promise<void> {
+  if (await fastPath(tx, metadata)?.remove(tx, record)) return
+  if (metadata.versionColumn) await lockVersion(tx, metadata, record)
+  await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
 }
 
 /** @throws PreconditionFailed (412) after a version conflict, if `If-Match` contained the version that was read */
