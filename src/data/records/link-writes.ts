@@ -35,9 +35,7 @@ export function changesLinks(
       ({ property, ids }) => String(loadedElements(record, property)?.toSorted()) !== String(ids.toSorted()),
     ) ||
     // `writeWithoutLoaded` has removed the unchanged relations from the record.
-    metadata.manyToManyRelations.some(
-      ({ isLazy, propertyName }) => !isLazy && Reflect.get(record, propertyName) !== undefined,
-    )
+    metadata.manyToManyRelations.some(({ propertyName }) => Reflect.get(record, propertyName) !== undefined)
   )
 }
 
