@@ -344,7 +344,7 @@ export class RowsNotRead extends httpError(
   500,
   () =>
     'The rows of a stream of ctx.tx have not been read to the end. Read all of them before the next query and before the ' +
-    'handler ends, or make them ctx.body in the handler of a GET that writes nothing.',
+    'handler ends, or make them ctx.body in the handler of a GET that writes nothing and has a status below 400.',
 ) {}
 
 /**
@@ -410,6 +410,16 @@ export class TransactionConflict extends ServiceUnavailable {
 
 /** 503: another request has changed or deleted a record since this one has read it. The transaction was rolled back. */
 export class VersionConflict extends TransactionConflict {}
+
+/** A record whose model has versions was loaded without its version, and cannot be compared with the row. */
+export class VersionNotLoaded extends Error {
+  constructor(model: string, version: string) {
+    super(
+      `The ${model} was loaded without ${version}, so its save could overwrite the changes of other requests. ` +
+        `Add "${version}" to the "select" of the query that loads it.`,
+    )
+  }
+}
 
 /** 500: the connection was lost during the commit, so it is not known whether the request was carried out. */
 export class OutcomeUnknown extends HttpError {

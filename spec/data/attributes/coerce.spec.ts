@@ -322,6 +322,12 @@ describe('coerce(value, attribute)', () => {
       expect(read('json', '[{"a":{"__proto__":null}}]')).to.equal(unreadable)
       expect({}).not.to.have.property('polluted')
     })
+
+    it('is rejected with half a surrogate pair, which not every engine stores', () => {
+      for (const value of ['"\\ud800"', { a: ['\ud83d'] }, { '\udc00': 1 }])
+        expect(read('json', value)).to.equal(unreadable)
+      expect(read('json', '"😀"')).to.equal('😀')
+    })
   })
 
   describe('in a nullable column', () => {

@@ -22,6 +22,8 @@ export type Problem =
   | 'range'
   | 'type'
   | 'check'
+  /** An exclusion constraint: the record may not exist beside another one, for example because their times overlap. */
+  | 'exclusion'
   /** The transaction conflicted with another one. It would succeed on its own. */
   | 'conflict'
   /** A lock was not released in time. */
@@ -196,6 +198,8 @@ export interface Engine {
   updatedAtDetails?(driver: DataSource['driver']): ColumnDetails
   /** Prepares a record before TypeORM inserts it. */
   prepareInsert?(metadata: EntityMetadata, record: object): void
+  /** Statements with the id of a row, which must precede its deletion because its keys may refer to the row itself. */
+  beforeDelete?(metadata: EntityMetadata): readonly string[]
   /** TypeORM's mode for locking rows; undefined if each transaction that writes locks the whole database. */
   rowLock?(metadata: EntityMetadata): FindOneOptions['lock']
   /** Returns a function that converts the values of a column faster than TypeORM's `hydrate`; undefined if `hydrate` is needed. */

@@ -152,6 +152,19 @@ export const mariadb: Engine = {
     noteReadOnly(await runner.connect())
   },
 
+  // InnoDB does not delete a row that refers to itself.
+  beforeDelete: ({ dataSource: { driver }, tablePath, foreignKeys, target }) =>
+    foreignKeys
+      .filter(({ columns, referencedEntityMetadata }) => {
+        return referencedEntityMetadata.target === target && columns.every(({ isNullable }) => isNullable)
+      })
+      .flatMap(({ columnNames, referencedColumnNames }) => {
+        const [key = '', referenced = ''] = [columnNames[0], referencedColumnNames[0]].map((name = '') =>
+          driver.escape(name),
+        )
+        return `UPDATE ${driver.escape(tablePath)} SET ${key} = NULL WHERE ${driver.escape('id')} = ? AND ${key} = ${referenced}`
+      }),
+
   async limitLocks(runner, milliseconds) {
     withShorterLimit.add(await runner.connect())
     await runner.query(`SET ${lockTimeouts(milliseconds)}`)

@@ -16,7 +16,7 @@ import {
   type Assignment,
 } from './link-writes.js'
 import { assignKeys, dropStale, markSaved, writeWithoutLoaded } from './loaded-relations.js'
-import { lockVersion, updateLocked } from './locking.js'
+import { lockVersion, requireVersion, updateLocked } from './locking.js'
 import type { RecordWork } from './work.js'
 import { translate, violationsOf } from '../validation/violations.js'
 
@@ -25,6 +25,7 @@ import { translate, violationsOf } from '../validation/violations.js'
  *
  * @param unread the errors of fields that could not be read
  * @returns the errors, including those that the database reports, or undefined if the record was saved
+ * @throws VersionNotLoaded when the record was loaded without its version
  * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
  */
 export async function saveRecord(
@@ -35,6 +36,7 @@ export async function saveRecord(
   const { tx, translate: t } = work
   const isNew = !isSaved(record)
   const metadata = tx.dataSource.getMetadata(record.constructor)
+  if (!isNew) requireVersion(metadata, record)
   // The rules and the hook read the keys of relations that were assigned.
   assignKeys(metadata, record)
   const errors = await validate(record, t, unread)
@@ -110,16 +112,21 @@ async function tryWrite(
  * Deletes a record. The object keeps its id, so that the response can show it.
  *
  * @throws ValidationErrors (409) when other records refer to it
+ * @throws VersionNotLoaded when the record was loaded without its version
  * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
  */
 export async function destroyRecord(work: RecordWork, record: Model): Promise<void> {
   const { tx } = work
   const { id } = record
   const metadata = tx.dataSource.getMetadata(record.constructor)
+  requireVersion(metadata, record)
+  const preparations = engineOf(tx.dataSource).beforeDelete?.(metadata) ?? []
   try {
-    if (await fastPath(tx, metadata)?.remove(tx, record)) return
-    if (metadata.versionColumn) await lockVersion(tx, metadata, record)
-    await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
+    if (preparations.length === 0) return await remove(tx, metadata, record)
+    await inSavepoint(tx, async (manager) => {
+      for (const statement of preparations) await manager.query(statement, [id])
+      await remove(manager, metadata, record)
+    })
   } catch (error) {
     rejectConflict(work, record, error)
     const reason = explainDatabaseError(error, metadata)
@@ -127,6 +134,12 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
   } finally {
     record.id = id
   }
+}
+
+async function remove(tx: EntityManager, metadata: EntityMetadata, record: Model): Promise<void> {
+  if (await fastPath(tx, metadata)?.remove(tx, record)) return
+  if (metadata.versionColumn) await lockVersion(tx, metadata, record)
+  await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
 }
 
 /** @throws PreconditionFailed (412) after a version conflict, if `If-Match` contained the version that was read */

@@ -4,6 +4,7 @@ import { UnscopedRelation } from '../../errors.js'
 import { Model } from '../model.js'
 import { readAlternatives } from './conditions.js'
 import { assignedIds, linksOf } from './links.js'
+import { inParts, sum } from './parts.js'
 import type { Conditions, RecordWork } from './work.js'
 
 /** Conditions that no record meets. */
@@ -120,8 +121,10 @@ export async function referencesOutOfScope(
   for (const { name, target, ids } of referencesOf(metadata, record)) {
     const scope = bound.has(name) && ids.length > 0 ? work.scopeFor(target.target) : undefined
     if (!scope) continue
-    const where = addScope(target, { id: In(ids) }, scope)
-    if ((await tx.countBy(target.target, where ?? {})) < ids.length) names.push(name)
+    const count = async (part: readonly string[]): Promise<number[]> => [
+      await tx.countBy(target.target, addScope(target, { id: In(part) }, scope) ?? {}),
+    ]
+    if (sum(await inParts(ids, count)) < ids.length) names.push(name)
   }
   return names
 }

@@ -14,7 +14,7 @@ import { beginTransaction, checkBeforeCommit } from '../../data/transactions/req
 import { rejectUncompared } from '../../http/preconditions.js'
 import { environmentOf } from '../../common/environment.js'
 import { checkNumbers } from '../../common/numbers.js'
-import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
+import { OutcomeUnknown, PendingMigrations, RowsNotRead, ServiceUnavailable } from '../../errors.js'
 import { SAFE_METHODS } from '../../common/methods.js'
 import { isRepeatable } from '../idempotency/request-key.js'
 import { RequestPlace } from './request-place.js'
@@ -96,7 +96,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
         database.entityMetadatas,
       )
     }
-    if (ctx.status >= 400) return rollback(ctx, lazy)
+    if (ctx.status >= 400) return rollbackResponse(ctx, lazy)
     if (lazy.isStreaming && SAFE_METHODS.includes(ctx.method) && ctx.body instanceof Readable)
       return streamOn(ctx, lazy, ctx.body)
     try {
@@ -221,6 +221,13 @@ async function rollback(ctx: Context, lazy: LazyTransaction): Promise<void> {
   await lazy
     .rollback()
     .catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
+}
+
+/** Rolls back after a response with a status of 400 or more. The rollback ends a stream of rows, for which its body would wait. */
+async function rollbackResponse(ctx: Context, lazy: LazyTransaction): Promise<void> {
+  const isUnread = lazy.isStreaming && ctx.body instanceof Readable
+  await rollback(ctx, lazy)
+  if (isUnread) throw new RowsNotRead()
 }
 
 /** Runs the callbacks of `ctx.afterCommit`. A failure is only logged, because the transaction is already committed. */
