@@ -53,6 +53,39 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     await this.dropEnumType(path, found)
   }
 
+  /** TypeORM would drop a column whose type changes, and with it all values. PostgreSQL converts them. */
+  override async changeColumn(
+    table: Table | string,
+    column: TableColumn | string,
+    changed: TableColumn,
+  ): Promise<void> {
+    const path = this.getTablePath(table)
+    const name = typeof column === 'string' ? column : column.name
+    const found = (await this.getTable(path))?.findColumnByName(name)
+    const isConverted =
+      found && hasOtherType(found, changed) && !found.generatedType && !changed.generatedType
+    if (!isConverted) return super.changeColumn(table, column, changed)
+    const type = await this.newType(path, changed)
+    const quoted = this.driver.escape(name)
+    await this.query(
+      `ALTER TABLE ${this.escapePath(table)} ALTER COLUMN ${quoted} DROP DEFAULT, ` +
+        `ALTER COLUMN ${quoted} TYPE ${type} USING ${quoted}${isEnum(changed) ? '::text' : ''}::${type}`,
+    )
+    await this.dropEnumType(path, found)
+    const { enumName, isArray, length } = changed
+    const converted = {
+      type: changed.type,
+      enum: changed.enum,
+      enumName,
+      isArray,
+      length,
+      default: undefined,
+    }
+    await super.changeColumn(path, Object.assign(found.clone(), converted), changed)
+    const reloaded = await this.getTable(path)
+    if (reloaded && table instanceof Table) Object.assign(table, reloaded)
+  }
+
   /** PostgreSQL would cut a longer name off, so that two types can have the same name. */
   protected override buildEnumName(
     table: Table,
@@ -90,6 +123,17 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.deleteTypeormMetadataSql(row)
   }
 
+  /** The SQL of a column's new type, which is created if it is an enum. */
+  private async newType(path: string, column: TableColumn): Promise<string> {
+    if (!isEnum(column)) return this.driver.createFullType(column)
+    await this.rejectOtherValues(path, column)
+    const table = new Table({ name: path })
+    const name = this.buildEnumName(table, column)
+    if (!(await this.hasEnumType(table, column)))
+      await this.query(this.createEnumTypeSql(table, column, name).query)
+    return column.isArray ? `${name}[]` : name
+  }
+
   private enumName(table: Table | string, column: TableColumn): string {
     const { tableName } = this.driver.parseTableName(table)
     return column.enumName ?? shortName(`${tableName}_${column.name.toLowerCase()}_enum`)
@@ -122,6 +166,12 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     const [type]: { path: string }[] = await this.query(UNUSED_TYPE, [name, schema ?? null])
     if (type) await this.query(`DROP TYPE ${type.path}`)
   }
+}
+
+/** Whether TypeORM would drop the column. It changes the values of an enum itself. */
+function hasOtherType(from: TableColumn, to: TableColumn): boolean {
+  if (isEnum(from) && isEnum(to)) return false
+  return from.type !== to.type || from.length !== to.length || from.isArray !== to.isArray
 }
 
 function isEnum({ type }: TableColumn): boolean {
