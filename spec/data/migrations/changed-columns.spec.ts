@@ -70,10 +70,13 @@ describe('A migration that changes a column', () => {
     await database.query(
       `CREATE TABLE users (login varchar(20) COLLATE ${collation} CHECK (login <> 'root'), age int CHECK (age > 17))`,
     )
-    const changed = new TableColumn({ name: 'login', type: 'varchar', length: '20', isUnique: true })
     const table = await runner.getTable('users')
-    const current = table?.findColumnByName('login') ?? changed
-    await runner.changeColumn('users', 'login', Object.assign(changed, { collation: current.collation }))
+    const { type, collation: before } = table?.findColumnByName('login') ?? new TableColumn()
+    const changed = new TableColumn({ name: 'login', type, length: '30', isUnique: true })
+    await runner.changeColumn('users', 'login', changed)
+    const after = (await runner.getTable('users'))?.findColumnByName('login')
+    expect(after).to.include({ length: '30' })
+    if (engine !== 'sqlite') expect(after).to.include({ collation: before })
     const age = table?.findColumnByName('age') ?? changed
     await runner.changeColumn('users', 'age', Object.assign(age.clone(), { isNullable: false }))
     const insert = (login: string, years: number) =>
@@ -96,5 +99,15 @@ describe('A migration that changes a column', () => {
     ])
     const { indices = [] } = (await runner.getTable('parts')) ?? {}
     expect(indices.find(({ name }) => name === 'parts_code')?.columnNames).to.have.members(['number', 'size'])
+  })
+
+  if (engine !== 'postgres') return
+
+  it('still counts its rows', async () => {
+    await database.query('CREATE TABLE counts (id serial PRIMARY KEY, note text)')
+    const id = (await runner.getTable('counts'))?.findColumnByName('id') ?? new TableColumn()
+    await runner.changeColumn('counts', 'id', Object.assign(id.clone(), { type: 'bigint' }))
+    await database.query("INSERT INTO counts (note) VALUES ('one')")
+    expect(await database.query('SELECT id FROM counts')).to.deep.equal([{ id: '1' }])
   })
 })

@@ -59,13 +59,14 @@ export class MariadbRunner extends MysqlQueryRunner {
     const before = Object.assign(found.clone(), { name: changed.name })
     const after = changed.clone()
     if (before.type === after.type) after.collation ??= before.collation
+    after.comment ??= before.comment
     const [old, definition] = [before, after].map((one) => this.buildCreateColumnSql(one, true))
     if (definition !== old) {
       const check = this.driver.options.type === 'mariadb' ? await this.checkOf(tableName, changed.name) : ''
       await this.query(`${alter} MODIFY ${definition}${check}`)
     }
-    const other = Object.assign(after, { isUnique: before.isUnique })
-    if (before.isUnique !== changed.isUnique) await super.changeColumn(path, other, changed)
+    if (before.isUnique !== after.isUnique)
+      await super.changeColumn(path, Object.assign(after.clone(), { isUnique: before.isUnique }), after)
     const reloaded = await this.getTable(path)
     if (reloaded && table instanceof Table) Object.assign(table, reloaded)
   }
@@ -131,6 +132,7 @@ const CHECKS = `
   SELECT constraint_name AS name FROM information_schema.check_constraints
   WHERE constraint_schema = DATABASE() AND table_name = ? AND LOCATE(CONCAT('\`', ?, '\`'), check_clause)`
 
+/** The check that belongs to a column, which has its name. */
 const COLUMN_CHECK = `
   SELECT check_clause AS clause FROM information_schema.check_constraints
   WHERE constraint_schema = DATABASE() AND table_name = ? AND level = 'Column' AND constraint_name = ?`

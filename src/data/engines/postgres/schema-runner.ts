@@ -57,29 +57,36 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
   override async changeColumn(
     table: Table | string,
     column: TableColumn | string,
-    changed: TableColumn,
+    wanted: TableColumn,
   ): Promise<void> {
     const path = this.getTablePath(table)
     const name = typeof column === 'string' ? column : column.name
     const found = (await this.getTable(path))?.findColumnByName(name)
+    const changed = found ? withCollation(found, wanted) : wanted
     const isConverted =
       found && hasOtherType(found, changed) && !found.generatedType && !changed.generatedType
     if (!isConverted) return super.changeColumn(table, column, changed)
     const type = await this.newType(path, changed)
     const quoted = this.driver.escape(name)
-    await this.query(
-      `ALTER TABLE ${this.escapePath(table)} ALTER COLUMN ${quoted} DROP DEFAULT, ` +
-        `ALTER COLUMN ${quoted} TYPE ${type} USING ${quoted}${isEnum(changed) ? '::text' : ''}::${type}`,
-    )
+    // A default of the old type might not fit the new one. The number of a row is no such default.
+    const value = found.isGenerated ? found.default : undefined
+    const collation = changed.collation ? ` COLLATE "${changed.collation}"` : ''
+    const changes = [
+      ...(found.isGenerated ? [] : [`ALTER COLUMN ${quoted} DROP DEFAULT`]),
+      `ALTER COLUMN ${quoted} TYPE ${type}${collation} ` +
+        `USING ${quoted}${isEnum(changed) ? '::text' : ''}::${type}`,
+    ]
+    await this.query(`ALTER TABLE ${this.escapePath(table)} ${changes.join(', ')}`)
     await this.dropEnumType(path, found)
-    const { enumName, isArray, length } = changed
+    const { type: to, enum: values, enumName, isArray, length } = changed
     const converted = {
-      type: changed.type,
-      enum: changed.enum,
+      type: to,
+      enum: values,
       enumName,
       isArray,
       length,
-      default: undefined,
+      default: value,
+      collation: changed.collation,
     }
     await super.changeColumn(path, Object.assign(found.clone(), converted), changed)
     const reloaded = await this.getTable(path)
@@ -146,12 +153,15 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     const schema = this.driver.parseTableName(table).schema ?? null
     const [type]: { values: string[]; columns: string[] }[] = await this.query(ENUM_TYPE, [name, schema])
     if (!type || type.values.join('\n') === column.enum?.join('\n')) return
+    const { columns, values } = type
     const remedy =
-      type.columns.length > 0
-        ? `${type.columns.join(' and ')} ${type.columns.length > 1 ? 'use' : 'uses'} it. Give the new type another name by the option enumName of the column.`
-        : `no column uses it: it is left from a table that was dropped without its types. Drop it before, by \`await runner.query('DROP TYPE "${name}"')\`.`
+      columns.length > 0
+        ? `${columns.join(' and ')} ${columns.length > 1 ? 'use' : 'uses'} it. ` +
+          'Give the new type another name by the option enumName of the column.'
+        : 'no column uses it: it is left from a table that was dropped without its types. ' +
+          `Drop it before, by \`await runner.query('DROP TYPE "${name}"')\`.`
     throw new Error(
-      `The database has a type "${name}" with other values (${type.values.join(', ')}), and ${remedy}`,
+      `The database has a type "${name}" with other values (${values.join(', ')}), and ${remedy}`,
     )
   }
 
@@ -172,6 +182,12 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
 function hasOtherType(from: TableColumn, to: TableColumn): boolean {
   if (isEnum(from) && isEnum(to)) return false
   return from.type !== to.type || from.length !== to.length || from.isArray !== to.isArray
+}
+
+/** A text that becomes another text keeps its collation. PostgreSQL would choose that of the database. */
+function withCollation({ collation }: TableColumn, to: TableColumn): TableColumn {
+  const isText = /^(?:text|varchar|char|character|citext)\b/.test(to.type) && !to.isArray
+  return isText && collation && !to.collation ? Object.assign(to.clone(), { collation }) : to
 }
 
 function isEnum({ type }: TableColumn): boolean {
