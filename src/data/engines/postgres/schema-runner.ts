@@ -68,7 +68,7 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     if (!isConverted) return super.changeColumn(table, column, changed)
     const type = await this.newType(path, changed)
     const quoted = this.driver.escape(name)
-    // A default of the old type might not fit the new one. The number of a row is no such default.
+    // A default of the old type might not fit the new one. A sequence of numbers fits.
     const value = found.isGenerated ? found.default : undefined
     const collation = changed.collation ? ` COLLATE "${changed.collation}"` : ''
     const changes = [
