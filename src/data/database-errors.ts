@@ -52,7 +52,8 @@ export function explainDatabaseError(
 
   const sentence = problem && SENTENCES[problem]
   if (!sentence) return error
-  const field = problem === 'referenced' ? RECORD : (fieldOf(failure) ?? RECORD)
+  const column = problem === 'referenced' ? undefined : fieldOf(failure)
+  const field = column === undefined ? RECORD : attributeOf(column, models)
   const attribute = field === RECORD ? humanizeModel(metadata) : humanize(field)
   return new ValidationErrors(sentence.status, { cause: error }).add(
     field,
@@ -93,8 +94,16 @@ function fieldOf(failure: Failure): string | undefined {
   if (failure.column) return failure.column
   const columns = nameIn(failure, 'columns')?.split(/,\s*/).map(bareName) ?? columnsOfIndex(failure)
   // A user cannot correct a key that the path sets, so the error belongs to another column. Without a request, each `_id` counts.
-  const isFixed = (column: string) => failure.pathKeys?.has(column) ?? column.endsWith('_id')
+  const isFixed = (column: string) =>
+    failure.pathKeys?.has(attributeOf(column, failure.models)) ?? column.endsWith('_id')
   return columns.find((column) => !isFixed(column)) ?? columns[0]
+}
+
+/** The attribute of a column. The foreign key of a relation without an attribute has the name of its column. */
+export function attributeOf(name: string, models: readonly EntityMetadata[]): string {
+  const columns = models.flatMap((model) => model.columns)
+  const column = columns.find(({ databaseName, isVirtual }) => databaseName === name && !isVirtual)
+  return column?.propertyName ?? name
 }
 
 /** MariaDB and MySQL report only the name of an index. The model has its columns, or else the name contains one of theirs. */
