@@ -220,7 +220,7 @@ describeOnce('A datetime field that is sent back unchanged', () => {
       '2026-10-25T00:30:00.000Z',
     ],
     ['without a visible time', '2026-10-25T02:30+01:00', '', undefined],
-    ['that is no time', 'x+01:00', 'x', undefined],
+    ["that isn't a time", 'x+01:00', 'x', undefined],
     ['that is not an offset', '2026-10-25T02:30Z', '2026-10-25T02:30', '2026-10-25T00:30:00.000Z'],
   ]
   for (const [what, first, visible, read] of hidden) {

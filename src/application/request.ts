@@ -6,6 +6,7 @@ import { MethodNotAllowed, RouteNotFound } from '../errors.js'
 import type { BodyReader } from '../http/body/body.js'
 import { hasForm } from '../http/body/body-kind.js'
 import { lastValue } from '../http/body/form-fields.js'
+import { requireForm } from '../http/body/rejected-files.js'
 import { hasUploads, removeUploads } from '../http/body/upload-folders.js'
 import { returnToPage } from '../http/errors/refused-delete.js'
 import { preventSharedCaching } from '../http/private-responses.js'
@@ -207,6 +208,7 @@ function readBody(parts: RequestParts): Middleware {
       else ctx.request.body = {}
     }
     parts.guard?.(ctx)
+    requireForm(ctx)
     await next()
   }
 }

@@ -6,7 +6,7 @@ import { refererOfThisSite } from '../security/own-site.js'
 
 /**
  * Returns a browser to the page with the button, if a record cannot be deleted. The page shows the reason as a message. Without
- * the address of the page, or a session, the error has a page of its own.
+ * the address of the page, or a session, the error has its own page.
  *
  * @returns whether the response is the redirect
  */
