@@ -12,7 +12,7 @@ import { Extensions, rejectMisplacedHooks } from './extensions.js'
 import { DeclarationError } from '../errors.js'
 import { currentEnvironment } from '../common/environment.js'
 import { Assets } from '../http/static/assets.js'
-import { bodyReader } from '../http/body/body.js'
+import { bodyReader, defaultFilesLimit } from '../http/body/body.js'
 import { Cors } from '../http/security/cors.js'
 import { rejectCrossSiteForm } from '../http/security/cross-site.js'
 import { developmentHosts } from '../http/security/hosts.js'
@@ -234,6 +234,7 @@ export class App extends Scope {
       folders: [resolve(templates)],
       cache: this.isProduction,
       checksAttributes: this.env === 'development',
+      filesLimit: this.settings.filesLimit ?? defaultFilesLimit,
     })
     const { env, defaultFormat } = this
     extendContext(this.koa.context, {

@@ -53,7 +53,8 @@ export function explainDatabaseError(
 
   const sentence = problem && SENTENCES[problem]
   if (!sentence) return error
-  const field = problem === 'referenced' ? RECORD : (fieldOf(failure, problem) ?? RECORD)
+  const column = problem === 'referenced' ? undefined : fieldOf(failure, problem)
+  const field = column === undefined ? RECORD : attributeOf(column, models)
   const attribute = field === RECORD ? humanizeModel(metadata) : humanize(field)
   return new ValidationErrors(sentence.status, { cause: error }).add(
     field,
@@ -94,7 +95,8 @@ function fieldOf(failure: Failure, problem: Problem): string | undefined {
   if (failure.column) return failure.column
   const columns = nameIn(failure, 'columns')?.split(/,\s*/).map(bareName) ?? columnsOfIndex(failure)
   // A user cannot correct a key that the path sets, so the error belongs to another column. Without a request, each `_id` counts.
-  const isFixed = (column: string) => failure.pathKeys?.has(column) ?? column.endsWith('_id')
+  const isFixed = (column: string) =>
+    failure.pathKeys?.has(attributeOf(column, failure.models)) ?? column.endsWith('_id')
   const [field, ...others] = columns.filter((column) => !isFixed(column))
   // Such a constraint concerns several columns, and expressions like `tstzrange(starts_at, ends_at)`.
   if (problem === 'exclusion' && (others.length > 0 || !isColumn(failure, field))) return undefined
@@ -103,6 +105,13 @@ function fieldOf(failure: Failure, problem: Problem): string | undefined {
 
 function isColumn({ metadata }: Failure, name: string | undefined): boolean {
   return metadata?.columns.some(({ databaseName }) => databaseName === name) ?? false
+}
+
+/** The attribute of a column. The foreign key of a relation without an attribute has the name of its column. */
+export function attributeOf(name: string, models: readonly EntityMetadata[]): string {
+  const columns = models.flatMap((model) => model.columns)
+  const column = columns.find(({ databaseName, isVirtual }) => databaseName === name && !isVirtual)
+  return column?.propertyName ?? name
 }
 
 /** MariaDB and MySQL report only the name of an index. The model has its columns, or else the name contains one of theirs. */

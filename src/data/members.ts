@@ -157,6 +157,8 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
   /** The attributes of a record that the request has set. */
   bound(record: object): ReadonlySet<string>
+  /** The fields whose files are too large. */
+  reportRejectedFiles(): { fields: readonly string[]; max: string } | undefined
   compareVersion(record: object, attempt: object, conditions?: object): RecordWork['comparison']
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 }
@@ -300,11 +302,17 @@ async function boundErrors(
   return errors
 }
 
-/** The errors of the fields whose values could not be converted, also of those of the objects in a record: `lines.1.quantity`. */
+/**
+ * The errors of the fields whose values could not be converted, also of those of the objects in a record (`lines.1.quantity`),
+ * and of files that are too large.
+ */
 function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | undefined {
   const unread = unreadFields(ctx, record)
-  if (unread.length === 0) return undefined
+  const files = ctx.bound(record).size > 0 ? ctx.reportRejectedFiles() : undefined
+  if (unread.length === 0 && !files) return undefined
   const errors = new ValidationErrors()
+  for (const field of files?.fields ?? [])
+    addError(ctx, record, errors, field, 'file_size', 'is too large', { max: files?.max })
   for (const { owner, prefix, attribute, value } of unread) {
     const { isList, nested, kind, name } = attribute
     const isBlank = !isList && (value === null || (typeof value === 'string' && value.trim() === ''))

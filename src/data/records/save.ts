@@ -18,7 +18,7 @@ import {
 import { assignKeys, dropStale, markSaved, writeWithoutLoaded } from './loaded-relations.js'
 import { lockVersion, requireVersion, updateLocked } from './locking.js'
 import type { RecordWork } from './work.js'
-import { translate, violationsOf } from '../validation/violations.js'
+import { translate, translateRefusal, violationsOf } from '../validation/violations.js'
 
 /**
  * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.
@@ -130,7 +130,9 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
   } catch (error) {
     rejectConflict(work, record, error)
     const reason = explainDatabaseError(error, metadata)
-    throw reason instanceof ValidationErrors ? translate(reason, record, work.translate) : reason
+    if (!(reason instanceof ValidationErrors)) throw reason
+    record.id = id
+    throw await translateRefusal(tx, reason, record, work.translate)
   } finally {
     record.id = id
   }

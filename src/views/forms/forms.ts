@@ -12,6 +12,7 @@ import {
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
 import { actionPath, hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
 import { isNewRecord } from '../../data/records/save.js'
+import { sizeText } from '../../http/body/rejected-files.js'
 import { versionField } from '../../http/preconditions.js'
 import { recordName } from '../../naming/words.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
@@ -183,10 +184,22 @@ export class Form extends Fields {
     </fieldset>`
   }
 
-  /** Renders a file field. The button of `submit` then sends the form as multipart. */
+  /**
+   * Renders a file field. The button of `submit` then sends the form as multipart. The hint states how large all files together may
+   * be, which `application.js` checks before the form is sent.
+   */
   file(attribute: string, options: FieldOptions = {}): Html {
     this.#hasFile = true
-    return this.#input('file', attribute, () => '', { value: undefined, ...options })
+    const { filesLimit } = this.context
+    const max = filesLimit === undefined ? undefined : sizeText(filesLimit)
+    const values = { attribute: this.labelOf(attribute, options), max }
+    return this.#input('file', attribute, () => '', {
+      value: undefined,
+      hint: max && this.context.t('kit.files_limit', values),
+      'data-files-limit': filesLimit,
+      'data-files-message': max && this.context.t('validation.file_size', values),
+      ...options,
+    })
   }
 
   /** Renders the button that sends the form. If the form has a file field, it sends the form as multipart. */
