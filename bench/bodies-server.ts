@@ -2,6 +2,7 @@ import 'reflect-metadata'
 import { once } from 'node:events'
 import { existsSync, openSync, readSync } from 'node:fs'
 import { App, parameterLogger, type Context } from '../src/index.js'
+import { openapi } from '../src/openapi/index.js'
 import { Post } from './application/post.js'
 
 /**
@@ -44,7 +45,7 @@ const wait = (ctx: Context): Promise<unknown> => once(ctx.res, 'close')
 app.get('/wait', wait)
 app.post('/wait', wait, { body: false })
 app.get('/large', (ctx) => void (ctx.body = Buffer.alloc(1_000_000)))
-app.openapi('/openapi.json', { title: 'Bodies', version: '1', page: '/docs' })
+app.extend(openapi('/openapi.json', { title: 'Bodies', version: '1', page: '/docs' }))
 app.use(parameterLogger())
 app.get('/', (ctx) => ctx.respond({ json: { locale: ctx.locale, size: Object.keys(ctx.query).length } }))
 app.post('/', (ctx) => {
