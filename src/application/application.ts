@@ -18,7 +18,8 @@ import { rejectCrossSiteForm } from '../http/security/cross-site.js'
 import { developmentHosts } from '../http/security/hosts.js'
 import { readForwarded } from '../http/security/forwarded.js'
 import { readQuery } from '../http/query.js'
-import { checkOptions } from '../http/writable.js'
+import { implyWithin } from '../data/records/within.js'
+import { checkOptions, pathKeysOf } from '../http/writable.js'
 import { removeStaleUploads } from '../http/body/upload-folders.js'
 import { Injector } from '../injection/injector.js'
 import { createLogger, withRedactedErrors } from '../logging/logger.js'
@@ -194,6 +195,8 @@ export class App extends Scope {
     const warnings = [...findShadowedRoutes(table), ...findMisspelledHandlers(items.keys())]
     for (const warning of warnings) logger.warn(warning)
     checkOptions(table.routes)
+    for (const { resource, pattern } of table.routes)
+      if (resource?.model) implyWithin(resource.model, pathKeysOf(pattern.params, resource))
     // Not awaited, because it may have many files to delete. It never rejects.
     void removeStaleUploads()
     const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)

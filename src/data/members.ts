@@ -7,6 +7,7 @@ import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './validation/added-errors.js'
 import type { Attribute } from './attributes/attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
+import { conditionsFor, conditionsInPath, type RecordInPath } from './lists/inside.js'
 import type { Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
 import type { FindRecordOptions } from './records/locking.js'
@@ -16,7 +17,6 @@ import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
 import { conditionsOf } from './records/record-state.js'
-import { referencesOutOfScope } from './records/scope.js'
 import { createStaleErrors } from './records/stale.js'
 import type { RecordWork } from './records/work.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
@@ -98,12 +98,16 @@ export interface DataMembers {
    * Reads the records that a form offers to choose from. If there are more than 1,000, only the selected records are read, and the
    * form has a text field for the id.
    *
-   * @param selected the ids that the form shows as chosen, or lists of them
+   * Below a parent whose model is in `@Within`, or whose resource is the `@Parent`, these are the records in the parents of the
+   * path. A selected id of another record is the choice "Not available" of the form, without its name.
+   *
+   * @param selected the ids that the form shows as chosen, or lists of them, and `{ for: record }` for the records to which this
+   *   record can refer, whatever the path is
    * @example const posts = await ctx.choices(Post, comment.post_id)
    */
   choices<T extends Model>(
     model: EntityTarget<T>,
-    ...selected: readonly (string | null | undefined | readonly string[])[]
+    ...selected: readonly (string | null | undefined | readonly string[] | { for: Model })[]
   ): Promise<Choices<T>>
 
   /** Validates a record without saving it. */
@@ -158,6 +162,9 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   bound(record: object): ReadonlySet<string>
   compareVersion(record: object, attempt: object, conditions?: object): RecordWork['comparison']
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
+  noteFound(record: Model): void
+  /** The ids of the records in the path that the request has found. */
+  found(model: Function): readonly string[]
 }
 
 export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
@@ -173,7 +180,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, (work) => {
       rejectLockWhileReading(this, options)
       rejectUndefined(this, work, model, { id })
-      return findRecord(work, model, id, options)
+      return found(this, findRecord(work, model, id, options))
     })
   },
 
@@ -181,7 +188,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, (work) => {
       rejectLockWhileReading(this, options)
       rejectUndefined(this, work, model, conditions)
-      return findRecordBy(work, model, conditions, options)
+      return found(this, findRecordBy(work, model, conditions, options))
     })
   },
 
@@ -209,7 +216,16 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   choices(model, ...selected) {
-    return inTransaction(this, (work) => findChoices(work, model, selected.flat()))
+    const forms = selected.filter((item) => typeof item === 'object' && item !== null && 'for' in item)
+    const ids = selected.filter((item) => typeof item !== 'object' || item === null || Array.isArray(item))
+    return inTransaction(this, async (work) => {
+      const metadata = work.tx.dataSource.getMetadata(model)
+      const [form] = forms
+      const where = form
+        ? await conditionsFor(work, metadata, form.for)
+        : await conditionsInPath(work, metadata, recordsInPath(this))
+      return findChoices(work, model, ids.flat(), where)
+    })
   },
 
   async validate(record) {
@@ -225,7 +241,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
         const stale = await createStaleErrors(work, record, this.bound(record), this.unreadable(record))
         return setLanguage(this, stale)
       }
-      const errors = await saveRecord(work, record, await boundErrors(this, work, record))
+      const errors = await saveRecord(work, record, unreadErrors(this, record), this.bound(record))
       return setLanguage(this, errors)
     })
   },
@@ -243,6 +259,24 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     translateAdded(errors, this.route?.resource?.model, this.translate)
     setLanguage(this, errors)
   },
+}
+
+async function found<T extends Model>(ctx: DataRequest, finding: Promise<T>): Promise<T> {
+  const record = await finding
+  ctx.noteFound(record)
+  return record
+}
+
+/** The records in the path of a request, the outermost first. */
+function recordsInPath(ctx: DataRequest): RecordInPath[] {
+  const { route, params } = ctx
+  return (route?.parents ?? []).flatMap(({ model, param, property }) => {
+    if (!model) return []
+    if (param !== undefined) return [{ model, property, value: params[param] }]
+    // The path of a singular resource has no id, but the handler may have found its record.
+    const id = ctx.found(model).at(-1)
+    return id === undefined ? [] : [{ model, property: 'id', value: id }]
+  })
 }
 
 /** Runs work in the request's transaction, which cannot be committed before the work has ended. */
@@ -279,24 +313,6 @@ function transactionFor(ctx: object): LazyTransaction {
   }
   noteBeginning(transaction)
   return transaction
-}
-
-/** The errors of the fields that the request has set: values of another type, and references outside of a scope. */
-async function boundErrors(
-  ctx: DataRequest,
-  work: RecordWork,
-  record: Model,
-): Promise<ValidationErrors | undefined> {
-  const unread = unreadErrors(ctx, record)
-  const names = await referencesOutOfScope(work, record, ctx.bound(record))
-  if (names.length === 0) return unread
-  const errors = unread ?? new ValidationErrors()
-  for (const name of names) {
-    const isList = Array.isArray(Reflect.get(record, name))
-    const reason = isList ? 'contains a record that does not exist' : 'does not exist'
-    addError(ctx, record, errors, name, isList ? 'references' : 'reference', reason)
-  }
-  return errors
 }
 
 /** The errors of the fields whose values could not be converted. */

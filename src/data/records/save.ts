@@ -17,6 +17,7 @@ import {
 } from './link-writes.js'
 import { assignKeys, dropStale, markSaved, writeWithoutLoaded } from './loaded-relations.js'
 import { lockVersion, updateLocked } from './locking.js'
+import { References } from './references.js'
 import type { RecordWork } from './work.js'
 import { translate, violationsOf } from '../validation/violations.js'
 
@@ -24,6 +25,7 @@ import { translate, violationsOf } from '../validation/violations.js'
  * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.
  *
  * @param unread the errors of fields that could not be read
+ * @param bound the attributes that the request has set
  * @returns the errors, including those that the database reports, or undefined if the record was saved
  * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
  */
@@ -31,13 +33,17 @@ export async function saveRecord(
   work: RecordWork,
   record: Model,
   unread?: ValidationErrors,
+  bound: ReadonlySet<string> = new Set(),
 ): Promise<ValidationErrors | undefined> {
   const { tx, translate: t } = work
   const isNew = !isSaved(record)
   const metadata = tx.dataSource.getMetadata(record.constructor)
   // The rules and the hook read the keys of relations that were assigned.
   assignKeys(metadata, record)
-  const errors = await validate(record, t, unread)
+  const references = new References(work, metadata, record, isNew, bound)
+  const wrong = await references.check(false)
+  if (wrong) translate(wrong, record, t)
+  const errors = await validate(record, t, mergeErrors(wrong, unread))
   if (errors) return errors
 
   const hookErrors = await runHook(tx, record, isNew)
@@ -46,11 +52,11 @@ export async function saveRecord(
     return hookErrors
   }
 
+  assignKeys(metadata, record)
   const links = assignmentsOf(metadata, record)
-  const linkErrors = await checkIds(tx, links)
+  const linkErrors = (await references.check(true)) ?? (await checkIds(tx, links))
   if (linkErrors) return translate(linkErrors, record, t)
 
-  assignKeys(metadata, record)
   const violations = await writeWithoutLoaded(metadata, record, () =>
     tryWrite(work, metadata, record, isNew, links),
   )
@@ -59,6 +65,13 @@ export async function saveRecord(
   syncLinks(metadata, record, isNew, links)
   markSaved(metadata, record)
   return undefined
+}
+
+/** The errors of both. An error of a field that could not be read replaces those of its earlier value. */
+function mergeErrors(errors?: ValidationErrors, others?: ValidationErrors): ValidationErrors | undefined {
+  if (!errors || !others) return errors ?? others
+  for (const [field, violations] of others.fields) errors.fields.set(field, [...violations])
+  return errors
 }
 
 /** Calls the hook of a model, and returns the errors that it adds. */

@@ -117,7 +117,7 @@ export class Form extends Fields {
    * for the id, with the current name and a link to the list. With `multiple: true`, several choices can be selected.
    */
   select(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
-    const offered = offer(choices, this.context.locale)
+    const offered = offer(choices, this.context)
     if (!offered.isComplete) {
       return options.multiple
         ? this.checkboxes(attribute, choices, options)
@@ -144,7 +144,7 @@ export class Form extends Fields {
    * for the selected ones, and a text field for the id of another one.
    */
   checkboxes(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
-    const offered = offer(choices, this.context.locale)
+    const offered = offer(choices, this.context)
     const hint = offered.isComplete ? options.hint : idHint(this.context, offered)
     const boxes = offered.choices.map((choice, index) => this.#box(attribute, choice, index, options))
     if (!offered.isComplete) boxes.push(...this.#otherIds(attribute, offered))

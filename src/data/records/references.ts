@@ -1,0 +1,277 @@
+import { In } from 'typeorm'
+import type { EntityManager, EntityMetadata, ObjectLiteral, SelectQueryBuilder } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import { ValidationErrors } from '../../errors.js'
+import { humanize } from '../../naming/words.js'
+import { unreadable } from '../attributes/coerce.js'
+import type { Engine } from '../engines/engine.js'
+import { engineOf } from '../engines/engines.js'
+import type { Model } from '../model.js'
+import { valueReader } from './conditions.js'
+import { run, type Row } from './fast-path/fast-path.js'
+import { assignedIds, columnWriter, linksOf, targetOf } from './links.js'
+import { recordsOf } from './loaded-relations.js'
+import { isUnchanged, loadedElements } from './record-state.js'
+import { addScope, combineAlternatives } from './scope.js'
+import { commonOf, enclosuresOf, waysOf, type Chain, type Common, type Enclosure } from './within.js'
+import type { Conditions, RecordWork } from './work.js'
+
+/** An attribute of a record that refers to other records. */
+interface Reference {
+  name: string
+  isList: boolean
+  target: EntityMetadata
+  /** The column with the values of the attribute, in most cases the id. */
+  key: ColumnMetadata
+  common: readonly Common[]
+  /** Returns the values that were set since the record was read. */
+  read(): unknown[]
+}
+
+/** The values of references to one model, which must meet the same conditions. */
+interface Group extends Pick<Reference, 'target' | 'key'> {
+  where: object
+  scope: Conditions | undefined
+  references: { reference: Reference; values: unknown[] }[]
+}
+
+/** The references of a record that is saved. They are checked before its validation, and again after the hook of its model. */
+export class References {
+  private readonly all: Reference[]
+  /** The keys of the stored record, by the names of their columns. */
+  private row: Row | undefined
+  /** The references that have been found, with their conditions. */
+  private readonly known = new Set<string>()
+  private readonly anchors = new Map<string, unknown>()
+
+  /** @param bound the attributes that the request has set. Their records must be in the scope of their model, too */
+  constructor(
+    private readonly work: RecordWork,
+    private readonly metadata: EntityMetadata,
+    private readonly record: Model,
+    private readonly isNew: boolean,
+    private readonly bound: ReadonlySet<string>,
+  ) {
+    this.all = this.findReferences()
+  }
+
+  /**
+   * Checks the references that were set since the record was read, and the keys to the records that contain it.
+   *
+   * @param isLast whether the keys are final. Otherwise the references wait for those that are missing
+   */
+  async check(isLast: boolean): Promise<ValidationErrors | undefined> {
+    const errors = new ValidationErrors()
+    const enclosures = enclosuresOf(this.metadata)
+    const isLimited = enclosures.length > 0 || this.all.some(({ common }) => common.length > 0)
+    if (!this.isNew && isLimited) this.row ??= await this.readRow()
+    for (const { key } of enclosures)
+      if (this.row && this.newValues(key).length > 0) addError(errors, key.propertyName, 'fixed')
+    // A record that is not where it was has no reference that could be checked.
+    const groups = errors.isEmpty ? await this.findGroups(errors, isLast) : []
+    for (const group of groups) await this.checkGroup(group, errors)
+    return errors.isEmpty ? undefined : errors
+  }
+
+  private findReferences(): Reference[] {
+    const { metadata, record } = this
+    const ways = waysOf(metadata)
+    const keys = metadata.relations.flatMap((relation): Reference[] => {
+      const { inverseEntityMetadata: target, joinColumns, isManyToMany, isLazy, propertyName } = relation
+      const [key] = isManyToMany ? [] : joinColumns
+      // The key to a record that contains this one leads to no other way than its own.
+      const others = ways.filter(({ path }) => path[0]?.relation !== relation)
+      const reference = { target, isList: isManyToMany, common: commonOf(others, target) }
+      if (key)
+        return [{ ...reference, name: key.propertyName, key: targetOf(key), read: () => this.newValues(key) }]
+      if (!isManyToMany || isLazy) return []
+      const [id] = target.primaryColumns
+      const read = () => (isUnchanged(record, propertyName) ? [] : idsOf(Reflect.get(record, propertyName)))
+      return id ? [{ ...reference, name: propertyName, key: id, read }] : []
+    })
+    const lists = linksOf(metadata).map(({ property, relation, toRelated }): Reference => {
+      const target = relation.inverseEntityMetadata
+      const read = () => {
+        const linked = loadedElements(record, property) ?? []
+        return (assignedIds(record, property) ?? []).filter((id) => !linked.includes(id))
+      }
+      return {
+        name: property,
+        isList: true,
+        target,
+        key: targetOf(toRelated),
+        common: commonOf(ways, target),
+        read,
+      }
+    })
+    return [...keys, ...lists]
+  }
+
+  /** The value of a key, in a list that is empty if it has none, or the one that is stored. */
+  private newValues(key: ColumnMetadata): unknown[] {
+    const value = valueOf(this.record, key)
+    if (value === undefined || value === null) return []
+    return this.row && String(this.row[key.databaseName]) === String(value) ? [] : [value]
+  }
+
+  /** Reads the keys of the stored record, and locks its row, so that the record stays where it is. */
+  private async readRow(): Promise<Row | undefined> {
+    const { metadata, record } = this
+    const keys = metadata.relations.flatMap((relation) => (relation.isManyToMany ? [] : relation.joinColumns))
+    const where = { id: record.id }
+    const { updateLock } = engineOf(this.work.tx.dataSource)
+    const [row] = await select(this.work, metadata, keys, where, updateLock)
+    return row
+  }
+
+  /** Groups the references that need a check by model and conditions, because one statement can check such a group. */
+  private async findGroups(errors: ValidationErrors, isLast: boolean): Promise<Group[]> {
+    const groups = new Map<string, Group>()
+    for (const reference of this.all) {
+      const { name, target, key, common } = reference
+      const values = reference.read()
+      if (values.length === 0) continue
+      const { where, missing } = await this.conditionsOf(common)
+      if (missing && !isLast) continue
+      if (missing) {
+        const [enclosure] = missing.own.path
+        if (enclosure) addError(errors, enclosure.key.propertyName, 'present')
+        else addError(errors, name, reference.isList ? 'references' : 'reference')
+        continue
+      }
+      const scope = this.bound.has(name) ? this.work.scopeFor(target.target, where) : undefined
+      if (common.length === 0 && !scope) continue
+      const id = JSON.stringify([target.tablePath, key.propertyName, where, scope !== undefined])
+      const signature = JSON.stringify([name, id, values])
+      if (this.known.has(signature)) continue
+      this.known.add(signature)
+      const group = groups.get(id) ?? { target, key, where, scope, references: [] }
+      groups.set(id, { ...group, references: [...group.references, { reference, values }] })
+    }
+    return [...groups.values()]
+  }
+
+  /** The conditions of the records to which the record can refer, or what is missing for them. */
+  async conditionsOf(common: readonly Common[]): Promise<{ where: object; missing?: Common }> {
+    let where: object = {}
+    for (const each of common) {
+      const anchor = await this.anchorOf(each.own)
+      if (anchor === undefined || anchor === null) return { where, missing: each }
+      where = combineAlternatives(where, conditionOn(each.theirs, anchor))
+    }
+    return { where }
+  }
+
+  private async checkGroup(group: Group, errors: ValidationErrors): Promise<void> {
+    const { target, key, scope, references } = group
+    const read = valueReader(key)
+    const values = new Set(references.flatMap((item) => item.values).map(read))
+    values.delete(unreadable)
+    const where = addScope(target, { ...group.where, [key.propertyName]: In([...values]) }, scope) ?? {}
+    const lock = Object.keys(group.where).length > 0 ? engineOf(this.work.tx.dataSource).keyLock : undefined
+    const rows = values.size > 0 ? await select(this.work, target, [key], where, lock) : []
+    const found = new Set(rows.map((row) => String(row[key.databaseName])))
+    for (const item of references)
+      if (!item.values.every((value) => found.has(String(read(value)))))
+        addError(errors, item.reference.name, item.reference.isList ? 'references' : 'reference')
+  }
+
+  /** Returns the key of the record that contains this one; undefined if a key on the way to it is missing. */
+  private async anchorOf(way: Chain): Promise<unknown> {
+    const [first, ...others] = way.path
+    if (!first) return this.record.id
+    const value = valueOf(this.record, first.key) ?? this.row?.[first.key.databaseName]
+    if (others.length === 0 || value === undefined || value === null) return value
+    const id = [value, ...others.map(({ relation }) => relation.propertyName)].join()
+    const model = first.relation.inverseEntityMetadata
+    const { keyLock } = engineOf(this.work.tx.dataSource)
+    if (!this.anchors.has(id))
+      this.anchors.set(id, await readAnchor(this.work, model, targetOf(first.key), value, others, keyLock))
+    return this.anchors.get(id)
+  }
+}
+
+/** The value of a key. TypeORM would return the id of a related record that was loaded, even if the key has been changed. */
+function valueOf(record: object, key: ColumnMetadata): unknown {
+  return key.isVirtual || key.embeddedMetadata
+    ? key.getEntityValue(record)
+    : Reflect.get(record, key.propertyName)
+}
+
+/** The conditions of a record that is in a record with an id, or with other values, at the end of a way. */
+export function conditionOn({ path }: Chain, value: unknown): object {
+  return path.reduceRight<object>((inner, { relation, key }, index) => {
+    if (index < path.length - 1) return { [relation.propertyName]: inner }
+    return typeof value === 'object' ? { [relation.propertyName]: value } : { [key.propertyName]: value }
+  }, {})
+}
+
+/** Reads the key at the end of a way. With `lock`, the first record of the way stays where it is. */
+export async function readAnchor(
+  { tx }: RecordWork,
+  { target }: EntityMetadata,
+  start: ColumnMetadata,
+  value: unknown,
+  path: readonly Enclosure[],
+  lock?: Engine['keyLock'],
+): Promise<unknown> {
+  const column = columnWriter(tx)
+  const query = tx
+    .createQueryBuilder<ObjectLiteral>(target, alias)
+    .where(`${column(alias, start)} = :value`, { value })
+    .withDeleted()
+    .setOption('disable-global-order')
+  let last = alias
+  for (const [index, { relation }] of path.slice(0, -1).entries()) {
+    query.innerJoin(`${last}.${relation.propertyPath}`, `way_${index}`)
+    last = `way_${index}`
+  }
+  const end = path.at(-1)?.key
+  if (end) query.select(column(last, end), 'anchor')
+  const [row] = await runLocked(tx, query, lock)
+  return row?.['anchor']
+}
+
+/** Selects columns of the records that meet conditions, and locks them. */
+function select(
+  { tx }: RecordWork,
+  { target }: EntityMetadata,
+  columns: readonly ColumnMetadata[],
+  where: object,
+  lock: Engine['keyLock'],
+): Promise<Row[]> {
+  const column = columnWriter(tx)
+  const query = tx.createQueryBuilder<ObjectLiteral>(target, alias).select([])
+  for (const each of columns) query.addSelect(column(alias, each), each.databaseName)
+  query.setFindOptions({ where, loadEagerRelations: false, withDeleted: true })
+  return runLocked(tx, query.setOption('disable-global-order'), lock)
+}
+
+/** The alias of the table whose rows a statement locks. */
+const alias = 'referred'
+
+function runLocked(
+  tx: EntityManager,
+  query: SelectQueryBuilder<ObjectLiteral>,
+  lock: Engine['keyLock'],
+): Promise<Row[]> {
+  const [sql, parameters] = query.getQueryAndParameters()
+  return run(tx, sql + (lock?.(tx.dataSource.driver.escape(alias)) ?? ''), parameters)
+}
+
+/** Adds an error of a reference, in the words of the errors of the database. */
+function addError(errors: ValidationErrors, name: string, rule: keyof typeof SENTENCES): void {
+  const attribute = humanize(name)
+  errors.add(name, rule, `${attribute} ${SENTENCES[rule]}.`, { attribute })
+}
+
+const SENTENCES = {
+  reference: 'does not exist',
+  references: 'contains a record that does not exist',
+  present: 'cannot be blank',
+  fixed: 'cannot be changed',
+}
+
+function idsOf(value: unknown): unknown[] {
+  return recordsOf(value).map((record): unknown => Reflect.get(record, 'id'))
+}
