@@ -77,7 +77,7 @@ export {
 export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
 export { Model } from './data/model.js'
 export { RelationIds } from './data/attributes/relation-ids.js'
-export type { FindAllOptions } from './data/members.js'
+export type { FindAllOptions, SaveOptions } from './data/members.js'
 export type { Choices } from './data/lists/choices.js'
 export type { Where } from './data/records/conditions.js'
 export type { FindRecordOptions } from './data/records/locking.js'

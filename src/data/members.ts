@@ -1,5 +1,6 @@
 import { environmentOf } from '../common/environment.js'
 import { noteBeginning } from './engines/own-waits.js'
+import type { Logger } from 'pino'
 import type { EntityManager, EntityTarget, FindOptionsOrder } from 'typeorm'
 import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } from '../errors.js'
 import { rejectBeforeBody } from '../common/before-body.js'
@@ -17,7 +18,9 @@ import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
 import { conditionsOf } from './records/record-state.js'
+import { targetOf } from './records/links.js'
 import { createStaleErrors } from './records/stale.js'
+import { enclosuresOf } from './records/within.js'
 import type { RecordWork } from './records/work.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
@@ -120,11 +123,14 @@ export interface DataMembers {
    * A record whose model has a version is only updated if it has the version that was read, and if the request contains no
    * other version. Otherwise the errors have the status 409 and the rule `stale`.
    *
+   * A reference to a record that does not exist, or that is in another parent than the record (`@Within`), is the error
+   * `reference`. A record stays in its parent, unless you set `move`.
+   *
    * @returns the errors, or undefined if the record was saved
    * @throws PreconditionFailed (412), PreconditionRequired (428) because of `If-Match`, `If-None-Match` and `requireMatch`
    * @throws VersionConflict (503, or retried) when another request was faster
    */
-  save(record: Model): Promise<ValidationErrors | undefined>
+  save(record: Model, options?: SaveOptions): Promise<ValidationErrors | undefined>
 
   /**
    * Deletes a record. The object keeps its id, so that the response can show it.
@@ -142,6 +148,16 @@ export interface DataMembers {
   translateErrors(errors: ValidationErrors): void
 }
 
+/** The options of `ctx.save`. */
+export interface SaveOptions {
+  /**
+   * Whether the record may move to another parent: the key of a relation in `@Within` may change. The policy is asked for `update`
+   * where the record was, and for `create` where it will be. All its references are checked, and the errors have the status 409
+   * while a record is in it, or refers to it from the old parent.
+   */
+  move?: boolean
+}
+
 /** The options of `ctx.findAll`. */
 export interface FindAllOptions<T> {
   where?: Where<T> | Where<T>[]
@@ -153,6 +169,7 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   readonly env: string
   readonly method: string
   readonly locale: string
+  readonly log: Pick<Logger, 'warn'>
   status: number
   set(header: string, value: string): void
   setPageHeaders(pagination: Pagination): void
@@ -162,6 +179,7 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   bound(record: object): ReadonlySet<string>
   compareVersion(record: object, attempt: object, conditions?: object): RecordWork['comparison']
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
+  noteMove(record: Model, before: Model): Promise<void>
   noteFound(record: Model): void
   /** The ids of the records in the path that the request has found. */
   found(model: Function): readonly string[]
@@ -223,7 +241,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
       const [form] = forms
       const where = form
         ? await conditionsFor(work, metadata, form.for)
-        : await conditionsInPath(work, metadata, recordsInPath(this))
+        : await conditionsInPath(work, metadata, recordsInPath(this, work))
       return findChoices(work, model, ids.flat(), where)
     })
   },
@@ -232,16 +250,19 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return setLanguage(this, await validate(record, this.translate, unreadErrors(this, record)))
   },
 
-  save(record) {
+  save(record, { move: moves = false } = {}) {
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
-      await this.noteWrite(record, isNew ? 'create' : 'update')
+      const move = moves && !isNew ? (before: Model) => this.noteMove(record, before) : undefined
+      if (!move) await this.noteWrite(record, isNew ? 'create' : 'update')
       if (!isNew) work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
       if (work.comparison === 'stale') {
         const stale = await createStaleErrors(work, record, this.bound(record), this.unreadable(record))
         return setLanguage(this, stale)
       }
-      const errors = await saveRecord(work, record, unreadErrors(this, record), this.bound(record))
+      const options = { bound: this.bound(record), move }
+      const errors = await saveRecord(work, record, unreadErrors(this, record), options)
+      adviseMove(this, record, errors)
       return setLanguage(this, errors)
     })
   },
@@ -268,15 +289,35 @@ async function found<T extends Model>(ctx: DataRequest, finding: Promise<T>): Pr
 }
 
 /** The records in the path of a request, the outermost first. */
-function recordsInPath(ctx: DataRequest): RecordInPath[] {
+function recordsInPath(ctx: DataRequest, { tx }: RecordWork): RecordInPath[] {
   const { route, params } = ctx
-  return (route?.parents ?? []).flatMap(({ model, param, property }) => {
+  const parents = (route?.parents ?? []).flatMap(({ model, param, property }): RecordInPath[] => {
     if (!model) return []
     if (param !== undefined) return [{ model, property, value: params[param] }]
     // The path of a singular resource has no id, but the handler may have found its record.
     const id = ctx.found(model).at(-1)
     return id === undefined ? [] : [{ model, property: 'id', value: id }]
   })
+  // The parameter of a group, or of a parent without a model.
+  const { model } = route?.resource ?? {}
+  const keys = model && tx.dataSource.hasMetadata(model) ? enclosuresOf(tx.dataSource.getMetadata(model)) : []
+  const others = keys.flatMap(({ key, relation: { inverseEntityMetadata: target } }): RecordInPath[] => {
+    const value = params[key.propertyName]
+    const isKnown = value === undefined || parents.some((parent) => parent.model === target.target)
+    const { propertyName: property } = targetOf(key)
+    return isKnown || typeof target.target !== 'function' ? [] : [{ model: target.target, property, value }]
+  })
+  return [...parents, ...others]
+}
+
+/** In development, explains how a record is moved. */
+function adviseMove({ env, log }: DataRequest, { constructor }: Model, errors?: ValidationErrors): void {
+  const [key] = [...(errors?.fields ?? [])].find(([, [violation]]) => violation?.rule === 'fixed') ?? []
+  if (key === undefined || env !== 'development') return
+  log.warn(
+    `${key} of a saved ${constructor.name} was changed, but a ${constructor.name} stays where it is. ` +
+      'To move it, call ctx.save(record, { move: true }).',
+  )
 }
 
 /** Runs work in the request's transaction, which cannot be committed before the work has ended. */
@@ -300,8 +341,8 @@ class RequestWork implements RecordWork {
     return this.ctx.pathKeys
   }
 
-  scopeFor(model: Function | string) {
-    return this.ctx.scopeFor(model)
+  scopeFor(model: Function | string, where?: object) {
+    return this.ctx.scopeFor(model, where)
   }
 }
 

@@ -80,6 +80,13 @@ export interface PolicyMembers {
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 
   /**
+   * Checks that the user may update a record as it was before it moves to another parent, and create it as it is now.
+   *
+   * @internal
+   */
+  noteMove(record: Model, before: Model): Promise<void>
+
+  /**
    * Marks a record as found, if its resource is a parent in the path. The policy of the parent then needs no conditions in queries
    * for the records in it.
    *
@@ -141,12 +148,7 @@ export function policyMembers(
           throw new AuthorizationTooLate(handlerName, record.constructor.name)
         // The handler can change the record while the policy decides.
         const storeAuthorization = prepareAuthorization(this, record, ability)
-        if (!(await isAllowed(policy, ability, userOf(this), record))) {
-          const fields = { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip }
-          this.log.info(fields, 'forbidden')
-          const isMissing = this.env === 'development' && !isAbility(policy, ability)
-          throw new Forbidden(isMissing ? `${policy.name} has no method "${ability}".` : undefined)
-        }
+        await requireAbility(this, policy, ability, record)
         storeAuthorization()
         return record
       })
@@ -200,6 +202,15 @@ export function policyMembers(
       })
     },
 
+    async noteMove(record, before) {
+      const policy = isUnscoped in this ? undefined : policyOf(this, record.constructor)
+      if (!policy) return
+      const storeAuthorization = prepareAuthorization(this, record, 'update')
+      await requireAbility(this, policy, 'update', before)
+      await requireAbility(this, policy, 'create', record)
+      storeAuthorization()
+    },
+
     checkAuthorized() {
       const { handlerName, resource } = this.route
       // The policies of the parents come before that of the resource.
@@ -249,6 +260,20 @@ function inheritScope(ctx: Context, model: Function, where: object = {}): Condit
     },
     undefined,
   )
+}
+
+/** @throws Forbidden (403) when a policy does not allow an ability, or has no such method */
+async function requireAbility(
+  ctx: Context,
+  policy: PolicyClass,
+  ability: string,
+  record: Model,
+): Promise<void> {
+  if (await isAllowed(policy, ability, userOf(ctx), record)) return
+  const fields = { event: 'forbidden', ability, user_id: Object(userOf(ctx)).id, ip: ctx.ip }
+  ctx.log.info(fields, 'forbidden')
+  const isMissing = ctx.env === 'development' && !isAbility(policy, ability)
+  throw new Forbidden(isMissing ? `${policy.name} has no method "${ability}".` : undefined)
 }
 
 /** Authorizes as work of the transaction, which fails if the handler has not awaited it before the commit. */

@@ -22,6 +22,7 @@ import {
   type ResourceClass,
   type ValidationErrors,
 } from '../../../src/index.js'
+import { Job, jobQueue, jobTables, type JobContext } from '../../../src/jobs/index.js'
 import { databaseWithTables } from '../databases.js'
 
 /** The application of a rental company, as `kit generate resource` writes it, without `@Within`. */
@@ -167,6 +168,7 @@ class CreateBranches1700000000000 implements MigrationInterface {
       )
       await runner.createTable(new Table({ name, columns, foreignKeys }))
     }
+    for (const table of jobTables(runner)) await runner.createTable(table)
     const links = ['rental_id', 'label_id'].map((name) => column(runner, name, 'uuid', { isPrimary: true }))
     await runner.createTable(new Table({ name: 'rentals_labels', columns: links }))
   }
@@ -175,10 +177,18 @@ class CreateBranches1700000000000 implements MigrationInterface {
 
 /** What the specs change. */
 export const behavior: {
+  perform?: ((job: JobContext) => unknown) | undefined
   hook?: ((rental: Rental, errors: ValidationErrors) => unknown) | undefined
   /** Runs in the handlers `create` and `update` before the record is saved. */
   before?: ((ctx: Context, record: Model) => unknown) | undefined
 } = {}
+
+@Job({ attempts: 1 })
+export class Work {
+  async perform(_args: object, job: JobContext) {
+    await behavior.perform?.(job)
+  }
+}
 
 class BranchPolicy extends Policy<Branch> {
   scope(user?: string) {
@@ -312,6 +322,7 @@ export const rentalResources: ResourceClass[] = [
 export function rentalApplication(database: Database, declare?: (app: App) => void): App {
   const app = new App({ logger: pino({ level: 'silent' }) })
   app.use(transaction(database))
+  app.use(jobQueue(database, { jobs: [Work] }))
   app.use(async function authenticate(ctx, next) {
     const user = ctx.get('X-User')
     if (user) Object.assign(ctx, { user })

@@ -25,7 +25,7 @@ export async function conditionsFor(
   const metadata = work.tx.dataSource.getMetadata(record.constructor)
   const common = commonOf(waysOf(metadata), target)
   if (common.length === 0) return undefined
-  const references = new References(work, metadata, record, true, new Set())
+  const references = new References(work, metadata, record, true)
   const { where, missing } = await references.conditionsOf(common)
   return missing ? noRecords : where
 }

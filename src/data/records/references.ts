@@ -4,17 +4,20 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { ValidationErrors } from '../../errors.js'
 import { humanize } from '../../naming/words.js'
 import { unreadable } from '../attributes/coerce.js'
+import { RECORD } from '../database-errors.js'
 import type { Engine } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 import type { Model } from '../model.js'
 import { valueReader } from './conditions.js'
 import { run, type Row } from './fast-path/fast-path.js'
-import { assignedIds, columnWriter, linksOf, targetOf } from './links.js'
+import { assignedIds, columnWriter, linksOf, loadLinks, targetOf } from './links.js'
 import { recordsOf } from './loaded-relations.js'
+import { lockClause } from './locking.js'
+import { isOccupied } from './moves.js'
 import { isUnchanged, loadedElements } from './record-state.js'
 import { addScope, combineAlternatives } from './scope.js'
 import { commonOf, enclosuresOf, waysOf, type Chain, type Common, type Enclosure } from './within.js'
-import type { Conditions, RecordWork } from './work.js'
+import { unscopedWork, type Conditions, type RecordWork } from './work.js'
 
 /** An attribute of a record that refers to other records. */
 interface Reference {
@@ -35,23 +38,35 @@ interface Group extends Pick<Reference, 'target' | 'key'> {
   references: { reference: Reference; values: unknown[] }[]
 }
 
+/** How a record is saved. */
+export interface WriteOptions {
+  /** The attributes that the request has set. Their records must be in the scope of their model, too. */
+  bound?: ReadonlySet<string>
+  /** Asks the policies whether the record may move from where it was; undefined if it must stay there. */
+  move?: ((before: Model) => Promise<void>) | undefined
+}
+
 /** The references of a record that is saved. They are checked before its validation, and again after the hook of its model. */
 export class References {
   private readonly all: Reference[]
   /** The keys of the stored record, by the names of their columns. */
   private row: Row | undefined
+  /** A record that moves, as it is stored. */
+  private stored: Model | undefined
   /** The references that have been found, with their conditions. */
   private readonly known = new Set<string>()
   private readonly anchors = new Map<string, unknown>()
 
-  /** @param bound the attributes that the request has set. Their records must be in the scope of their model, too */
+  private readonly moves: boolean
+
   constructor(
     private readonly work: RecordWork,
     private readonly metadata: EntityMetadata,
     private readonly record: Model,
     private readonly isNew: boolean,
-    private readonly bound: ReadonlySet<string>,
+    private readonly options: WriteOptions = {},
   ) {
+    this.moves = !isNew && options.move !== undefined
     this.all = this.findReferences()
   }
 
@@ -64,13 +79,15 @@ export class References {
     const errors = new ValidationErrors()
     const enclosures = enclosuresOf(this.metadata)
     const isLimited = enclosures.length > 0 || this.all.some(({ common }) => common.length > 0)
-    if (!this.isNew && isLimited) this.row ??= await this.readRow()
-    for (const { key } of enclosures)
-      if (this.row && this.newValues(key).length > 0) addError(errors, key.propertyName, 'fixed')
+    if (!this.isNew && isLimited && !this.row) await this.readStored()
+    const moved = enclosures.filter(({ key }) => this.isChanged(key))
+    if (!this.moves) for (const { key } of moved) addError(errors, key.propertyName, 'fixed')
     // A record that is not where it was has no reference that could be checked.
     const groups = errors.isEmpty ? await this.findGroups(errors, isLast) : []
     for (const group of groups) await this.checkGroup(group, errors)
-    return errors.isEmpty ? undefined : errors
+    if (!errors.isEmpty) return errors
+    const isLeft = isLast && moved.length > 0 && (await isOccupied(this.work, this.metadata, this.record))
+    return isLeft ? new ValidationErrors(409).add(RECORD, 'immovable', IMMOVABLE) : undefined
   }
 
   private findReferences(): Reference[] {
@@ -93,7 +110,11 @@ export class References {
       const target = relation.inverseEntityMetadata
       const read = () => {
         const linked = loadedElements(record, property) ?? []
-        return (assignedIds(record, property) ?? []).filter((id) => !linked.includes(id))
+        const ids = assignedIds(record, property)
+        if (!this.stored) return ids?.filter((id) => !linked.includes(id)) ?? []
+        // A record that moves takes its links along, also those that the request cannot see.
+        const kept = [Reflect.get(this.stored, property)].flat().filter((id) => !ids || !linked.includes(id))
+        return [...new Set([...(ids ?? []), ...kept])]
       }
       return {
         name: property,
@@ -107,21 +128,34 @@ export class References {
     return [...keys, ...lists]
   }
 
-  /** The value of a key, in a list that is empty if it has none, or the one that is stored. */
+  /** The value of a key in a list, which is empty if there is none, or if it is the stored one of a record that stays. */
   private newValues(key: ColumnMetadata): unknown[] {
     const value = valueOf(this.record, key)
-    if (value === undefined || value === null) return []
-    return this.row && String(this.row[key.databaseName]) === String(value) ? [] : [value]
+    const isKept = this.row !== undefined && !this.moves && !this.isChanged(key)
+    return value === undefined || value === null || isKept ? [] : [value]
   }
 
-  /** Reads the keys of the stored record, and locks its row, so that the record stays where it is. */
-  private async readRow(): Promise<Row | undefined> {
-    const { metadata, record } = this
+  private isChanged(key: ColumnMetadata): boolean {
+    const value = valueOf(this.record, key)
+    return (
+      value !== undefined && this.row !== undefined && String(this.row[key.databaseName]) !== String(value)
+    )
+  }
+
+  /** Reads the keys of the stored record, and locks its row, so that the record stays where it is until it is written. */
+  private async readStored(): Promise<void> {
+    const { metadata, record, work, options } = this
     const keys = metadata.relations.flatMap((relation) => (relation.isManyToMany ? [] : relation.joinColumns))
-    const where = { id: record.id }
-    const { updateLock } = engineOf(this.work.tx.dataSource)
-    const [row] = await select(this.work, metadata, keys, where, updateLock)
-    return row
+    const { updateLock } = engineOf(work.tx.dataSource)
+    const lock = this.moves ? () => lockClause(work.tx) : updateLock
+    ;[this.row] = await select(work.tx, metadata, keys, { id: record.id }, lock)
+    if (!this.row || !this.moves) return
+    const before: Model = Object.assign(Object.create(Object.getPrototypeOf(record)), record)
+    for (const key of keys)
+      if (!key.isVirtual) Reflect.set(before, key.propertyName, this.row[key.databaseName])
+    await options.move?.(before)
+    await loadLinks(unscopedWork(work.tx), metadata, [before])
+    this.stored = before
   }
 
   /** Groups the references that need a check by model and conditions, because one statement can check such a group. */
@@ -139,7 +173,9 @@ export class References {
         else addError(errors, name, reference.isList ? 'references' : 'reference')
         continue
       }
-      const scope = this.bound.has(name) ? this.work.scopeFor(target.target, where) : undefined
+      const isPlace = this.moves && enclosuresOf(this.metadata).some((it) => it.key.propertyName === name)
+      const isBound = isPlace || this.options.bound?.has(name)
+      const scope = isBound ? this.work.scopeFor(target.target, where) : undefined
       if (common.length === 0 && !scope) continue
       const id = JSON.stringify([target.tablePath, key.propertyName, where, scope !== undefined])
       const signature = JSON.stringify([name, id, values])
@@ -169,11 +205,16 @@ export class References {
     values.delete(unreadable)
     const where = addScope(target, { ...group.where, [key.propertyName]: In([...values]) }, scope) ?? {}
     const lock = Object.keys(group.where).length > 0 ? engineOf(this.work.tx.dataSource).keyLock : undefined
-    const rows = values.size > 0 ? await select(this.work, target, [key], where, lock) : []
+    const { tx } = this.work
+    const rows = values.size > 0 ? await select(tx, target, [key], where, lock, scope === undefined) : []
     const found = new Set(rows.map((row) => String(row[key.databaseName])))
-    for (const item of references)
-      if (!item.values.every((value) => found.has(String(read(value)))))
-        addError(errors, item.reference.name, item.reference.isList ? 'references' : 'reference')
+    for (const item of references) {
+      if (item.values.every((value) => found.has(String(read(value))))) continue
+      // A record that is in nothing was not read yet. A reference that was wrong before does not prevent a change.
+      if (!this.isNew && !this.row) await this.readStored()
+      const { name, isList } = item.reference
+      if (item.reference.read().length > 0) addError(errors, name, isList ? 'references' : 'reference')
+    }
   }
 
   /** Returns the key of the record that contains this one; undefined if a key on the way to it is missing. */
@@ -234,16 +275,17 @@ export async function readAnchor(
 
 /** Selects columns of the records that meet conditions, and locks them. */
 function select(
-  { tx }: RecordWork,
+  tx: EntityManager,
   { target }: EntityMetadata,
   columns: readonly ColumnMetadata[],
   where: object,
   lock: Engine['keyLock'],
+  withDeleted = true,
 ): Promise<Row[]> {
   const column = columnWriter(tx)
   const query = tx.createQueryBuilder<ObjectLiteral>(target, alias).select([])
   for (const each of columns) query.addSelect(column(alias, each), each.databaseName)
-  query.setFindOptions({ where, loadEagerRelations: false, withDeleted: true })
+  query.setFindOptions({ where, loadEagerRelations: false, withDeleted })
   return runLocked(tx, query.setOption('disable-global-order'), lock)
 }
 
@@ -264,6 +306,8 @@ function addError(errors: ValidationErrors, name: string, rule: keyof typeof SEN
   const attribute = humanize(name)
   errors.add(name, rule, `${attribute} ${SENTENCES[rule]}.`, { attribute })
 }
+
+const IMMOVABLE = 'This cannot be moved, because another record refers to it or is in it.'
 
 const SENTENCES = {
   reference: 'does not exist',

@@ -17,7 +17,7 @@ import {
 } from './link-writes.js'
 import { assignKeys, dropStale, markSaved, writeWithoutLoaded } from './loaded-relations.js'
 import { lockVersion, updateLocked } from './locking.js'
-import { References } from './references.js'
+import { References, type WriteOptions } from './references.js'
 import type { RecordWork } from './work.js'
 import { translate, violationsOf } from '../validation/violations.js'
 
@@ -25,7 +25,6 @@ import { translate, violationsOf } from '../validation/violations.js'
  * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.
  *
  * @param unread the errors of fields that could not be read
- * @param bound the attributes that the request has set
  * @returns the errors, including those that the database reports, or undefined if the record was saved
  * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
  */
@@ -33,14 +32,14 @@ export async function saveRecord(
   work: RecordWork,
   record: Model,
   unread?: ValidationErrors,
-  bound: ReadonlySet<string> = new Set(),
+  options: WriteOptions = {},
 ): Promise<ValidationErrors | undefined> {
   const { tx, translate: t } = work
   const isNew = !isSaved(record)
   const metadata = tx.dataSource.getMetadata(record.constructor)
   // The rules and the hook read the keys of relations that were assigned.
   assignKeys(metadata, record)
-  const references = new References(work, metadata, record, isNew, bound)
+  const references = new References(work, metadata, record, isNew, options)
   const wrong = await references.check(false)
   if (wrong) translate(wrong, record, t)
   const errors = await validate(record, t, mergeErrors(wrong, unread))
