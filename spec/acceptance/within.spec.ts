@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { newId } from '../../src/data/ids.js'
 import { enclosuresOf } from '../../src/data/records/within.js'
@@ -466,6 +467,32 @@ describe('References below a parent', () => {
       const free = await insert(Label, { name: 'free', branch_id: ada.branch.id })
       const response = await move(Label, free.id, { branch_id: bob.branch.id })
       expect(errorsOf(response)).to.deep.equal(reference('branch_id', 'Branch'))
+    })
+
+    it('waits for a request that has checked a reference to it, or that request waits for it', async () => {
+      const free = await insert(Customer, { name: 'free', branch_id: ada.branch.id })
+      const json = { number: 'beside', customer_id: free.id }
+      let moving: Promise<SpecResponse> | undefined
+      // Without locks, the move would end meanwhile.
+      behavior.hook = async () => {
+        moving = move(Customer, free.id, { branch_id: bob.branch.id })
+        await Promise.race([moving, delay(200)])
+      }
+      expect((await site.post(rentals(ada), as('ada', { json }))).status).to.equal(201)
+      expect((await moving)?.status).to.equal(409)
+
+      behavior.hook = undefined
+      await database.manager.delete(Rental, { customer_id: free.id })
+      let creating: Promise<SpecResponse> | undefined
+      const moved = await within('ada', async (ctx) => {
+        const customer = Object.assign(await ctx.find(Customer, free.id), { branch_id: bob.branch.id })
+        const errors = await ctx.save(customer, { move: true })
+        creating = site.post(rentals(ada), as('ada', { json }))
+        await Promise.race([creating, delay(200)])
+        return { errors: errors?.codes ?? 'none' }
+      })
+      expect(moved.json).to.deep.equal({ errors: 'none' })
+      expect(errorsOf((await creating)!)).to.deep.equal(reference('customer_id', 'Customer'))
     })
 
     it('leaves no reference behind that requests create at the same time', async () => {
