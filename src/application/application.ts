@@ -195,8 +195,7 @@ export class App extends Scope {
     const warnings = [...findShadowedRoutes(table), ...findMisspelledHandlers(items.keys())]
     for (const warning of warnings) logger.warn(warning)
     checkOptions(table.routes)
-    for (const { resource, pattern } of table.routes)
-      if (resource?.model) implyWithin(resource.model, pathKeysOf(pattern.params, resource))
+    this.implyWithin()
     // Not awaited, because it may have many files to delete. It never rejects.
     void removeStaleUploads()
     const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)
@@ -206,6 +205,16 @@ export class App extends Scope {
       const routes = table.routes.filter((route) => route.middleware.includes(middleware))
       await middleware.checkRoutes?.(routes, logger, this.env)
     }
+  }
+
+  /**
+   * Declares that the records of each resource are within those to which its path leads, unless their model has `@Within`.
+   *
+   * @internal
+   */
+  implyWithin(): void {
+    for (const { resource, pattern } of this.routes)
+      if (resource?.model) implyWithin(resource.model, pathKeysOf(pattern.params, resource))
   }
 
   /**

@@ -16,26 +16,30 @@ import { lockClause } from './locking.js'
 import { isOccupied } from './moves.js'
 import { isUnchanged, loadedElements } from './record-state.js'
 import { addScope, combineAlternatives } from './scope.js'
-import { commonOf, enclosuresOf, waysOf, type Chain, type Common, type Enclosure } from './within.js'
+import { commonOf, enclosuresOf, memoizeWithin, waysOf } from './within.js'
+import type { Chain, Common, Enclosure } from './within.js'
 import { unscopedWork, type Conditions, type RecordWork } from './work.js'
 
-/** An attribute of a record that refers to other records. */
+/** An attribute of a model that refers to other records. */
 interface Reference {
   name: string
-  isList: boolean
   target: EntityMetadata
-  /** The column with the values of the attribute, in most cases the id. */
-  key: ColumnMetadata
+  /** The column to which the values refer, in most cases the id. */
+  referred: ColumnMetadata
   common: readonly Common[]
-  /** Returns the values that were set since the record was read. */
-  read(): unknown[]
+  /** The own column of a reference to one record. */
+  key?: ColumnMetadata | undefined
+  /** Whether it contains records, and not ids. */
+  hasRecords?: boolean
 }
 
 /** The values of references to one model, which must meet the same conditions. */
-interface Group extends Pick<Reference, 'target' | 'key'> {
+interface Group {
+  target: EntityMetadata
+  referred: ColumnMetadata
   where: object
   scope: Conditions | undefined
-  references: { reference: Reference; values: unknown[] }[]
+  references: [reference: Reference, values: readonly unknown[]][]
 }
 
 /** How a record is saved. */
@@ -46,18 +50,37 @@ export interface WriteOptions {
   move?: ((before: Model) => Promise<void>) | undefined
 }
 
+const referencesOf = memoizeWithin((metadata): Reference[] => {
+  const ways = waysOf(metadata)
+  const keys = metadata.relations.flatMap((relation): Reference[] => {
+    const { inverseEntityMetadata: target, joinColumns, isManyToMany, isLazy, propertyName: name } = relation
+    const [key, id] = [isManyToMany ? undefined : joinColumns[0], target.primaryColumns[0]]
+    // The key to a record that contains this one leads to no other way than its own.
+    const others = ways.filter(({ path }) => path[0]?.relation !== relation)
+    const common = commonOf(others, target)
+    if (key) return [{ name: key.propertyName, target, referred: targetOf(key), common, key }]
+    return isManyToMany && !isLazy && id ? [{ name, target, referred: id, common, hasRecords: true }] : []
+  })
+  const lists = linksOf(metadata).map(({ property: name, relation, toRelated }): Reference => {
+    const target = relation.inverseEntityMetadata
+    return { name, target, referred: targetOf(toRelated), common: commonOf(ways, target) }
+  })
+  return [...keys, ...lists]
+})
+
 /** The references of a record that is saved. They are checked before its validation, and again after the hook of its model. */
 export class References {
-  private readonly all: Reference[]
+  private readonly all: readonly Reference[]
+  /** Whether the record is in others, or refers to records of which some are wrong for it. */
+  private readonly isLimited: boolean
+  private readonly moves: boolean
   /** The keys of the stored record, by the names of their columns. */
   private row: Row | undefined
   /** A record that moves, as it is stored. */
   private stored: Model | undefined
-  /** The references that have been found, with their conditions. */
+  /** The references that have been checked, with their conditions. */
   private readonly known = new Set<string>()
   private readonly anchors = new Map<string, unknown>()
-
-  private readonly moves: boolean
 
   constructor(
     private readonly work: RecordWork,
@@ -66,8 +89,9 @@ export class References {
     private readonly isNew: boolean,
     private readonly options: WriteOptions = {},
   ) {
+    this.all = referencesOf(metadata)
+    this.isLimited = enclosuresOf(metadata).length > 0 || this.all.some(({ common }) => common.length > 0)
     this.moves = !isNew && options.move !== undefined
-    this.all = this.findReferences()
   }
 
   /**
@@ -76,11 +100,10 @@ export class References {
    * @param isLast whether the keys are final. Otherwise the references wait for those that are missing
    */
   async check(isLast: boolean): Promise<ValidationErrors | undefined> {
+    if (!this.isLimited && !this.options.bound?.size) return undefined
     const errors = new ValidationErrors()
-    const enclosures = enclosuresOf(this.metadata)
-    const isLimited = enclosures.length > 0 || this.all.some(({ common }) => common.length > 0)
-    if (!this.isNew && isLimited && !this.row) await this.readStored()
-    const moved = enclosures.filter(({ key }) => this.isChanged(key))
+    if (this.isLimited && !this.isNew && !this.row) await this.readStored()
+    const moved = enclosuresOf(this.metadata).filter(({ key }) => this.row && this.valuesOf(key).length > 0)
     if (!this.moves) for (const { key } of moved) addError(errors, key.propertyName, 'fixed')
     // A record that is not where it was has no reference that could be checked.
     const groups = errors.isEmpty ? await this.findGroups(errors, isLast) : []
@@ -88,58 +111,6 @@ export class References {
     if (!errors.isEmpty) return errors
     const isLeft = isLast && moved.length > 0 && (await isOccupied(this.work, this.metadata, this.record))
     return isLeft ? new ValidationErrors(409).add(RECORD, 'immovable', IMMOVABLE) : undefined
-  }
-
-  private findReferences(): Reference[] {
-    const { metadata, record } = this
-    const ways = waysOf(metadata)
-    const keys = metadata.relations.flatMap((relation): Reference[] => {
-      const { inverseEntityMetadata: target, joinColumns, isManyToMany, isLazy, propertyName } = relation
-      const [key] = isManyToMany ? [] : joinColumns
-      // The key to a record that contains this one leads to no other way than its own.
-      const others = ways.filter(({ path }) => path[0]?.relation !== relation)
-      const reference = { target, isList: isManyToMany, common: commonOf(others, target) }
-      if (key)
-        return [{ ...reference, name: key.propertyName, key: targetOf(key), read: () => this.newValues(key) }]
-      if (!isManyToMany || isLazy) return []
-      const [id] = target.primaryColumns
-      const read = () => (isUnchanged(record, propertyName) ? [] : idsOf(Reflect.get(record, propertyName)))
-      return id ? [{ ...reference, name: propertyName, key: id, read }] : []
-    })
-    const lists = linksOf(metadata).map(({ property, relation, toRelated }): Reference => {
-      const target = relation.inverseEntityMetadata
-      const read = () => {
-        const linked = loadedElements(record, property) ?? []
-        const ids = assignedIds(record, property)
-        if (!this.stored) return ids?.filter((id) => !linked.includes(id)) ?? []
-        // A record that moves takes its links along, also those that the request cannot see.
-        const kept = [Reflect.get(this.stored, property)].flat().filter((id) => !ids || !linked.includes(id))
-        return [...new Set([...(ids ?? []), ...kept])]
-      }
-      return {
-        name: property,
-        isList: true,
-        target,
-        key: targetOf(toRelated),
-        common: commonOf(ways, target),
-        read,
-      }
-    })
-    return [...keys, ...lists]
-  }
-
-  /** The value of a key in a list, which is empty if there is none, or if it is the stored one of a record that stays. */
-  private newValues(key: ColumnMetadata): unknown[] {
-    const value = valueOf(this.record, key)
-    const isKept = this.row !== undefined && !this.moves && !this.isChanged(key)
-    return value === undefined || value === null || isKept ? [] : [value]
-  }
-
-  private isChanged(key: ColumnMetadata): boolean {
-    const value = valueOf(this.record, key)
-    return (
-      value !== undefined && this.row !== undefined && String(this.row[key.databaseName]) !== String(value)
-    )
   }
 
   /** Reads the keys of the stored record, and locks its row, so that the record stays where it is until it is written. */
@@ -158,33 +129,58 @@ export class References {
     this.stored = before
   }
 
+  /** The values of a reference that were set since the record was read; of a record that moves, all of them. */
+  private newValues({ key, name, hasRecords }: Reference): unknown[] {
+    if (key) return this.moves ? present(valueOf(this.record, key)) : this.valuesOf(key)
+    if (hasRecords) {
+      const records = isUnchanged(this.record, name) ? [] : recordsOf(Reflect.get(this.record, name))
+      // A record without an id does not exist yet. TypeORM saves it by `cascade`.
+      return records.flatMap((other) => present(Reflect.get(other, 'id')))
+    }
+    const linked = loadedElements(this.record, name) ?? []
+    const ids = assignedIds(this.record, name)
+    if (!this.stored) return ids?.filter((id) => !linked.includes(id)) ?? []
+    // A record that moves takes its links along, also those that the request cannot see.
+    const kept = [Reflect.get(this.stored, name)].flat().filter((id) => !ids || !linked.includes(id))
+    return [...new Set([...(ids ?? []), ...kept])]
+  }
+
+  /** The value of a key in a list, which is empty if there is none, or if it is stored. */
+  private valuesOf(key: ColumnMetadata): unknown[] {
+    return present(valueOf(this.record, key)).filter(
+      (value) => !this.row || String(this.row[key.databaseName]) !== String(value),
+    )
+  }
+
   /** Groups the references that need a check by model and conditions, because one statement can check such a group. */
   private async findGroups(errors: ValidationErrors, isLast: boolean): Promise<Group[]> {
     const groups = new Map<string, Group>()
+    const places = this.moves ? enclosuresOf(this.metadata).map(({ key }) => key.propertyName) : []
     for (const reference of this.all) {
-      const { name, target, key, common } = reference
-      const values = reference.read()
+      const { name, target, referred, common } = reference
+      const isBound = this.options.bound?.has(name) || places.includes(name)
+      const values = common.length > 0 || isBound ? this.newValues(reference) : []
       if (values.length === 0) continue
       const { where, missing } = await this.conditionsOf(common)
-      if (missing && !isLast) continue
-      if (missing) {
-        const [enclosure] = missing.own.path
-        if (enclosure) addError(errors, enclosure.key.propertyName, 'present')
-        else addError(errors, name, reference.isList ? 'references' : 'reference')
-        continue
-      }
-      const isPlace = this.moves && enclosuresOf(this.metadata).some((it) => it.key.propertyName === name)
-      const isBound = isPlace || this.options.bound?.has(name)
+      if (missing && isLast) this.addMissing(errors, missing, reference)
+      if (missing) continue
       const scope = isBound ? this.work.scopeFor(target.target, where) : undefined
-      if (common.length === 0 && !scope) continue
-      const id = JSON.stringify([target.tablePath, key.propertyName, where, scope !== undefined])
-      const signature = JSON.stringify([name, id, values])
-      if (this.known.has(signature)) continue
-      this.known.add(signature)
-      const group = groups.get(id) ?? { target, key, where, scope, references: [] }
-      groups.set(id, { ...group, references: [...group.references, { reference, values }] })
+      const id = JSON.stringify([target.tablePath, referred.propertyName, where, scope !== undefined])
+      const isKnown = this.known.has(`${name} ${id} ${String(values)}`)
+      if (isKnown || (common.length === 0 && !scope)) continue
+      this.known.add(`${name} ${id} ${String(values)}`)
+      const references = groups.get(id)?.references ?? []
+      groups.set(id, { target, referred, where, scope, references: [...references, [reference, values]] })
     }
     return [...groups.values()]
+  }
+
+  /** Adds the error of a key without which a reference cannot be checked. */
+  private addMissing(errors: ValidationErrors, { own }: Common, reference: Reference): void {
+    const [enclosure] = own.path
+    const isBlank = enclosure && present(valueOf(this.record, enclosure.key)).length === 0
+    if (enclosure) addError(errors, enclosure.key.propertyName, isBlank ? 'present' : 'reference')
+    else addError(errors, reference.name, ruleOf(reference))
   }
 
   /** The conditions of the records to which the record can refer, or what is missing for them. */
@@ -199,22 +195,21 @@ export class References {
   }
 
   private async checkGroup(group: Group, errors: ValidationErrors): Promise<void> {
-    const { target, key, scope, references } = group
-    const read = valueReader(key)
-    const values = new Set(references.flatMap((item) => item.values).map(read))
-    values.delete(unreadable)
-    const where = addScope(target, { ...group.where, [key.propertyName]: In([...values]) }, scope) ?? {}
-    const lock = Object.keys(group.where).length > 0 ? engineOf(this.work.tx.dataSource).keyLock : undefined
+    const { target, referred, where, scope, references } = group
     const { tx } = this.work
-    const rows = values.size > 0 ? await select(tx, target, [key], where, lock, scope === undefined) : []
-    const found = new Set(rows.map((row) => String(row[key.databaseName])))
-    for (const item of references) {
-      if (item.values.every((value) => found.has(String(read(value))))) continue
-      // A record that is in nothing was not read yet. A reference that was wrong before does not prevent a change.
-      if (!this.isNew && !this.row) await this.readStored()
-      const { name, isList } = item.reference
-      if (item.reference.read().length > 0) addError(errors, name, isList ? 'references' : 'reference')
-    }
+    const read = valueReader(referred)
+    const values = references.flatMap(([, all]) => all.map(read)).filter((value) => value !== unreadable)
+    const conditions = addScope(
+      target,
+      { ...where, [referred.propertyName]: In([...new Set(values)]) },
+      scope,
+    )
+    const lock = Object.keys(where).length > 0 ? engineOf(tx.dataSource).keyLock : undefined
+    const rows = await select(tx, target, [referred], conditions ?? {}, lock, scope === undefined)
+    const found = new Set(rows.map((row) => String(row[referred.databaseName])))
+    for (const [reference, all] of references)
+      if (!all.every((value) => found.has(String(read(value)))))
+        addError(errors, reference.name, ruleOf(reference))
   }
 
   /** Returns the key of the record that contains this one; undefined if a key on the way to it is missing. */
@@ -222,7 +217,7 @@ export class References {
     const [first, ...others] = way.path
     if (!first) return this.record.id
     const value = valueOf(this.record, first.key) ?? this.row?.[first.key.databaseName]
-    if (others.length === 0 || value === undefined || value === null) return value
+    if (others.length === 0 || present(value).length === 0) return value
     const id = [value, ...others.map(({ relation }) => relation.propertyName)].join()
     const model = first.relation.inverseEntityMetadata
     const { keyLock } = engineOf(this.work.tx.dataSource)
@@ -230,6 +225,15 @@ export class References {
       this.anchors.set(id, await readAnchor(this.work, model, targetOf(first.key), value, others, keyLock))
     return this.anchors.get(id)
   }
+}
+
+function ruleOf({ key }: Reference): 'reference' | 'references' {
+  return key ? 'reference' : 'references'
+}
+
+/** A value in a list, which is empty if there is none. */
+function present(value: unknown): unknown[] {
+  return value === undefined || value === null ? [] : [value]
 }
 
 /** The value of a key. TypeORM would return the id of a related record that was loaded, even if the key has been changed. */
@@ -257,9 +261,11 @@ export async function readAnchor(
   lock?: Engine['keyLock'],
 ): Promise<unknown> {
   const column = columnWriter(tx)
+  const read = valueReader(start)(value)
+  if (read === unreadable) return undefined
   const query = tx
     .createQueryBuilder<ObjectLiteral>(target, alias)
-    .where(`${column(alias, start)} = :value`, { value })
+    .where(`${column(alias, start)} = :value`, { value: read })
     .withDeleted()
     .setOption('disable-global-order')
   let last = alias
@@ -314,8 +320,4 @@ const SENTENCES = {
   references: 'contains a record that does not exist',
   present: 'cannot be blank',
   fixed: 'cannot be changed',
-}
-
-function idsOf(value: unknown): unknown[] {
-  return recordsOf(value).map((record): unknown => Reflect.get(record, 'id'))
 }

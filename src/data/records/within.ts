@@ -1,10 +1,10 @@
-import type { EntityMetadata } from 'typeorm'
+import { getMetadataArgsStorage, type EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { memoizeByObject } from '../../common/memoize.js'
 import { DeclarationError } from '../../errors.js'
 import { nearest } from '../../naming/spelling.js'
-import { ancestorsOf } from '../attributes/attributes.js'
+import { ancestorsOf, columnsOf } from '../attributes/attributes.js'
 import { ownKeysOf } from './loaded-relations.js'
 
 /** A relation to the record that contains a record, and its key. */
@@ -32,6 +32,7 @@ export interface Common {
 
 const declared = new WeakMap<Function, readonly string[]>()
 const implied = new WeakMap<Function, Set<string>>()
+const caches: (() => void)[] = []
 
 /**
  * Declares in which records a record is: a rental with `@Within('branch')` refers only to customers and items of its own branch,
@@ -72,9 +73,19 @@ export function Within(...relations: string[]) {
  */
 export function implyWithin(model: Function, keys: Iterable<string>): void {
   const known = implied.get(model) ?? new Set()
-  implied.set(model, new Set([...known, ...keys]))
-  enclosures = memoizeByObject(findEnclosures)
-  chains = memoizeByObject(findChains)
+  const all = new Set([...known, ...keys])
+  if (all.size === known.size) return
+  implied.set(model, all)
+  for (const forget of caches) forget()
+}
+
+/** Caches what is derived from `@Within` and the paths of resources, until another path implies something. */
+export function memoizeWithin<Result>(
+  compute: (metadata: EntityMetadata) => Result,
+): (metadata: EntityMetadata) => Result {
+  let cached = memoizeByObject(compute)
+  caches.push(() => (cached = memoizeByObject(compute)))
+  return (metadata) => cached(metadata)
 }
 
 /**
@@ -82,18 +93,41 @@ export function implyWithin(model: Function, keys: Iterable<string>): void {
  *
  * @throws DeclarationError when `@Within` names something else than a required relation to one record
  */
-export function enclosuresOf(metadata: EntityMetadata): readonly Enclosure[] {
-  return enclosures(metadata)
-}
+export const enclosuresOf = memoizeWithin((metadata: EntityMetadata): readonly Enclosure[] => {
+  const { target, relations } = metadata
+  if (typeof target !== 'function') return []
+  const { names, keys } = declarationOf(target)
+  if (names) return names.map((name) => readEnclosure(metadata, name))
+  return relations.flatMap((relation) => {
+    const [key, secondKey] = ownKeysOf(relation)
+    const isInItself = relation.inverseEntityMetadata.tablePath === metadata.tablePath
+    const isRequired = key && !secondKey && !key.isNullable && !isInItself
+    return isRequired && keys.has(key.propertyName) ? [{ relation, key }] : []
+  })
+})
 
 /**
  * The ways from a record of a model to the records that contain it, the nearest first.
  *
  * @throws DeclarationError when `@Within` is wrong, or when records would contain each other
  */
-export function chainsOf(metadata: EntityMetadata): readonly Chain[] {
-  return chains(metadata)
-}
+export const chainsOf = memoizeWithin((metadata: EntityMetadata): readonly Chain[] => {
+  const all: Chain[] = []
+  let last: Chain[] = [{ model: metadata, path: [] }]
+  while (last.length > 0) {
+    last = last.flatMap(({ model, path }) =>
+      enclosuresOf(model).map((enclosure) => {
+        const { inverseEntityMetadata: next } = enclosure.relation
+        const earlier = [metadata, ...path.map(({ relation }) => relation.inverseEntityMetadata)]
+        if (earlier.some(({ tablePath }) => tablePath === next.tablePath))
+          throw circle(metadata, [...path, enclosure])
+        return { model: next, path: [...path, enclosure] }
+      }),
+    )
+    all.push(...last)
+  }
+  return all
+})
 
 /** The ways of `chainsOf`, and before them the empty one to the record itself. */
 export function waysOf(model: EntityMetadata): readonly Chain[] {
@@ -116,23 +150,29 @@ export function commonOf(ways: readonly Chain[], target: EntityMetadata): Common
   )
 }
 
-let enclosures = memoizeByObject(findEnclosures)
-let chains = memoizeByObject(findChains)
+/** What `@Within` and the paths say about a model: the names of relations, or keys that may belong to relations. */
+function declarationOf(model: Function): { names: string[] | undefined; keys: ReadonlySet<string> } {
+  const models = ancestorsOf(model)
+  const names = models.flatMap((one) => declared.get(one) ?? [])
+  const isDeclared = models.some((one) => declared.has(one))
+  const keys = new Set(models.flatMap((one) => [...(implied.get(one) ?? [])]))
+  return { names: isDeclared ? [...new Set(names)] : undefined, keys }
+}
 
-function findEnclosures(metadata: EntityMetadata): Enclosure[] {
-  const { target, relations } = metadata
-  if (typeof target !== 'function') return []
-  const ancestors = ancestorsOf(target)
-  const names = ancestors.flatMap((model) => declared.get(model) ?? [])
-  const isDeclared = ancestors.some((model) => declared.has(model))
-  if (isDeclared) return [...new Set(names)].map((name) => readEnclosure(metadata, name))
-  const keys = new Set(ancestors.flatMap((model) => [...(implied.get(model) ?? [])]))
-  return relations.flatMap((relation) => {
-    const [key, secondKey] = ownKeysOf(relation)
-    const isPlain =
-      key && !secondKey && !key.isNullable && relation.inverseEntityMetadata.tablePath !== metadata.tablePath
-    return isPlain && keys.has(key.propertyName) ? [{ relation, key }] : []
-  })
+/** The names of the relations to the records that contain a record of a model, for tools that open no database. */
+export function enclosureNames(model: Function): string[] {
+  const { names, keys } = declarationOf(model)
+  if (names) return names
+  const models: unknown[] = ancestorsOf(model)
+  const required = new Set(
+    columnsOf(model)
+      .filter(({ options }) => options.nullable !== true)
+      .map(({ options, propertyName }) => options.name ?? propertyName),
+  )
+  return getMetadataArgsStorage()
+    .joinColumns.filter(({ target, name }) => models.includes(target) && name !== undefined && keys.has(name))
+    .filter(({ name = '' }) => required.has(name))
+    .map(({ propertyName }) => propertyName)
 }
 
 function readEnclosure(metadata: EntityMetadata, name: string): Enclosure {
@@ -149,24 +189,6 @@ function readEnclosure(metadata: EntityMetadata, name: string): Enclosure {
       ? `whose key "${key.propertyName}" is nullable. Make the key required, or remove the relation from @Within.`
       : 'which is not a relation to one record with a key. Name a @ManyToOne relation whose key is a property.'
   throw new DeclarationError(`@Within of ${metadata.targetName} names "${name}", ${reason}`)
-}
-
-function findChains(metadata: EntityMetadata): Chain[] {
-  const all: Chain[] = []
-  let last: Chain[] = [{ model: metadata, path: [] }]
-  while (last.length > 0) {
-    last = last.flatMap(({ model, path }) =>
-      enclosuresOf(model).map((enclosure) => {
-        const { inverseEntityMetadata: next } = enclosure.relation
-        const earlier = [metadata, ...path.map(({ relation }) => relation.inverseEntityMetadata)]
-        if (earlier.some(({ tablePath }) => tablePath === next.tablePath))
-          throw circle(metadata, [...path, enclosure])
-        return { model: next, path: [...path, enclosure] }
-      }),
-    )
-    all.push(...last)
-  }
-  return all
 }
 
 function circle({ targetName }: EntityMetadata, path: readonly Enclosure[]): DeclarationError {
