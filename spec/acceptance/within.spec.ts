@@ -13,7 +13,6 @@ import {
   Rental,
   rentalApplication,
   rentalDatabase,
-  showChoices,
   Work,
 } from '../support/applications/branches.js'
 import { Site, type SpecResponse } from '../support/site.js'
@@ -52,9 +51,6 @@ describe('References below a parent', () => {
     own.post('/do', async (ctx) => {
       const result = await act.current?.(ctx)
       ctx.body ??= result ?? ''
-    })
-    own.group('/branches/{branch_id}', (group) => {
-      group.get('/any/{number}', async (ctx) => showChoices(ctx, new Rental()))
     })
   }
 
@@ -133,6 +129,26 @@ describe('References below a parent', () => {
             unavailable: [],
           })
     })
+
+    const places: Record<string, () => string> = {
+      'whose path has another property': () => '/shops/ada/rentals',
+      'that is a singular resource': () => '/office/rentals',
+      'of a group': () => `/branches/${ada.branch.id}/special/offers`,
+    }
+    for (const [name, at] of Object.entries(places))
+      it(`from a parent ${name}`, async () => {
+        await insert(Branch, { user_id: 'carl', name: 'third', slug: 'third' })
+        await write(Branch, bob.branch.id, { user_id: at().startsWith('/office') ? 'bob' : 'ada' })
+        const { json } = await site.get(`${at()}/new`, as('ada'))
+        expect(json.customers).to.deep.equal(['customer of ada'])
+        for (const [customer, status] of [
+          [bob.customer, 422],
+          [ada.customer, 201],
+        ] as const) {
+          const fields = { number: '2', customer_id: customer.id }
+          expect((await site.post(at(), as('ada', { json: fields }))).status).to.equal(status)
+        }
+      })
 
     it('from one of two parents that the user may see', async () => {
       await insert(Branch, { user_id: 'ada', name: 'second', slug: 'second' })

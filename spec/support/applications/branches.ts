@@ -224,12 +224,7 @@ class CustomersResource extends BaseResource {
 @Parent(BranchesResource)
 class LabelsResource extends BaseResource {}
 
-@Resource('/rentals', {
-  model: Rental,
-  fields: ['number', 'customer_id', 'payer_id', 'from_branch_id', 'label_ids'],
-})
-@Parent(BranchesResource)
-class RentalsResource extends BaseResource {
+class RentalHandlers extends BaseResource {
   @Queryable<Rental>({
     filter: {
       customer_id: ['eq'],
@@ -267,6 +262,13 @@ class RentalsResource extends BaseResource {
   }
 }
 
+@Resource('/rentals', {
+  model: Rental,
+  fields: ['number', 'customer_id', 'payer_id', 'from_branch_id', 'label_ids'],
+})
+@Parent(BranchesResource)
+class RentalsResource extends RentalHandlers {}
+
 @Resource('/lines', { model: Line, fields: ['text', 'label_id', 'customer_id', 'after_id'] })
 @Parent(RentalsResource)
 class LinesResource extends BaseResource {
@@ -284,8 +286,11 @@ class LinesResource extends BaseResource {
   }
 }
 
+/** Finds the branch by its id or its slug in the path, or else the only one of the user. */
 function findBranch(ctx: Context): Promise<Branch> {
-  return ctx.find(Branch, ctx.params['branch_id'])
+  const { branch_id, slug } = ctx.params
+  if (branch_id) return ctx.find(Branch, branch_id)
+  return ctx.findOneBy(Branch, slug ? { slug } : { user_id: ctx.get('X-User') })
 }
 
 function findRental(ctx: Context, branch: Branch): Promise<Rental> {
@@ -300,7 +305,7 @@ async function respond(ctx: Context, record: Model): Promise<void> {
 }
 
 /** Responds with the ids of the choices. */
-export async function showChoices(ctx: Context, record: Rental | Line): Promise<void> {
+async function showChoices(ctx: Context, record: Rental | Line): Promise<void> {
   const { records: customers, unavailable } = await ctx.choices(Customer, record.customer_id)
   const { records: labels } = await ctx.choices(Label)
   const { records: branches } = await ctx.choices(Branch)
@@ -310,7 +315,16 @@ export async function showChoices(ctx: Context, record: Rental | Line): Promise<
   })
 }
 
-export const rentalResources: ResourceClass[] = [
+@Resource('/shops', { model: Branch, policy: BranchPolicy, param: 'slug' })
+class ShopsResource extends BaseResource {}
+
+@Resource('/office', { model: Branch, policy: BranchPolicy, singular: true })
+class OfficeResource extends BaseResource {}
+
+@Resource('/offers', { model: Rental, fields: ['number', 'customer_id'] })
+class OffersResource extends RentalHandlers {}
+
+const rentalResources: ResourceClass[] = [
   BranchesResource,
   CustomersResource,
   LabelsResource,
@@ -329,6 +343,8 @@ export function rentalApplication(database: Database, declare?: (app: App) => vo
     await next()
   })
   for (const resource of rentalResources) app.resource(resource)
+  for (const shop of [ShopsResource, OfficeResource]) app.resource(shop).resource(RentalsResource)
+  app.group('/branches/{branch_id}/special').resource('/offers', OffersResource)
   declare?.(app)
   return app
 }
