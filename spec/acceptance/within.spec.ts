@@ -41,7 +41,7 @@ describe('References below a parent', () => {
   })
 
   afterEach(async () => {
-    Object.assign(behavior, { hook: undefined, before: undefined, perform: undefined })
+    for (const name of Object.keys(behavior)) Reflect.deleteProperty(behavior, name)
     await site.close()
     await database.close()
   })
@@ -235,6 +235,13 @@ describe('References below a parent', () => {
           reference('customer_id', 'Customer'),
         )
       expect((await stored(ada.rental)).customer_id).to.equal(ada.customer.id)
+    })
+
+    it('may be in the path of a handler', async () => {
+      const give = (id: string) => site.put(`${path(ada)}/customer/${id}`, as('ada', { json: {} }))
+      const other = await insert(Customer, { name: 'other', branch_id: ada.branch.id })
+      expect((await give(other.id)).status).to.equal(200)
+      expect(errorsOf(await give(bob.customer.id))).to.deep.equal(reference('customer_id', 'Customer'))
     })
 
     it('may be in another branch of the user only if nothing is in common', async () => {
@@ -509,6 +516,21 @@ describe('References below a parent', () => {
       })
       expect(moved.json).to.deep.equal({ errors: 'none' })
       expect(errorsOf((await creating)!)).to.deep.equal(reference('customer_id', 'Customer'))
+    })
+
+    it('asks the policy for an update of the old place, and for a creation in the new one', async () => {
+      const [from, to] = [ada.branch.id, bob.branch.id]
+      for (const [limits, status] of [
+        [{ mayNotUpdateIn: from }, 403],
+        [{ mayNotCreateIn: to }, 403],
+        [{ mayNotUpdateIn: to, mayNotCreateIn: from }, 200],
+      ] as const) {
+        Object.assign(behavior, { mayNotUpdateIn: undefined, mayNotCreateIn: undefined }, limits)
+        const free = await insert(Label, { name: 'free', branch_id: from })
+        expect((await move(Label, free.id, { branch_id: to })).status).to.equal(status)
+        const { branch_id } = await database.manager.findOneByOrFail(Label, { id: free.id })
+        expect(branch_id).to.equal(status === 200 ? to : from)
+      }
     })
 
     it('leaves no reference behind that requests create at the same time', async () => {

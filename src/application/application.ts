@@ -19,7 +19,7 @@ import { developmentHosts } from '../http/security/hosts.js'
 import { readForwarded } from '../http/security/forwarded.js'
 import { readQuery } from '../http/query.js'
 import { implyWithin } from '../data/records/within.js'
-import { checkOptions, pathKeysOf } from '../http/writable.js'
+import { checkOptions } from '../http/writable.js'
 import { removeStaleUploads } from '../http/body/upload-folders.js'
 import { Injector } from '../injection/injector.js'
 import { createLogger, withRedactedErrors } from '../logging/logger.js'
@@ -30,7 +30,7 @@ import { knownTimeZone } from '../common/time-zones.js'
 import { Pages } from '../views/pages.js'
 import { securityHeaders } from '../middleware/security-headers.js'
 import { sessions } from '../sessions/session.js'
-import { canonicalPath } from '../routing/path.js'
+import { canonicalPath, PathPattern } from '../routing/path.js'
 import type { PathArguments, PathName } from '../routing/path-types.js'
 import type { Match } from '../routing/route-table.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
@@ -213,8 +213,10 @@ export class App extends Scope {
    * @internal
    */
   implyWithin(): void {
-    for (const { resource, pattern } of this.routes)
-      if (resource?.model) implyWithin(resource.model, pathKeysOf(pattern.params, resource))
+    for (const { resource } of this.routes) {
+      const { model, parentKeys = [], parentPath = '' } = resource ?? {}
+      if (model) implyWithin(model, [...parentKeys, ...new PathPattern(parentPath).params])
+    }
   }
 
   /**

@@ -16,6 +16,7 @@ import {
   Queryable,
   RelationIds,
   Resource,
+  Route,
   timestamps,
   transaction,
   type Context,
@@ -180,6 +181,9 @@ export const behavior: {
   perform?: ((job: JobContext) => unknown) | undefined
   hook?: ((rental: Rental, errors: ValidationErrors) => unknown) | undefined
   /** Runs in the handlers `create` and `update` before the record is saved. */
+  /** The branches that the policy of labels excludes. */
+  mayNotCreateIn?: string | undefined
+  mayNotUpdateIn?: string | undefined
   before?: ((ctx: Context, record: Model) => unknown) | undefined
 } = {}
 
@@ -220,7 +224,20 @@ class CustomersResource extends BaseResource {
   }
 }
 
-@Resource('/labels', { model: Label, fields: ['name'] })
+/** Besides what `BranchPolicy` says, the specs limit what may be done in a branch. */
+class LabelPolicy extends Policy<Label> {
+  scope(user?: string) {
+    return user ? { branch: { user_id: user } } : nothing
+  }
+  create(_user: string | undefined, { branch_id }: Label) {
+    return behavior.mayNotCreateIn !== branch_id
+  }
+  update(_user: string | undefined, { branch_id }: Label) {
+    return behavior.mayNotUpdateIn !== branch_id
+  }
+}
+
+@Resource('/labels', { model: Label, fields: ['name'], policy: LabelPolicy })
 @Parent(BranchesResource)
 class LabelsResource extends BaseResource {}
 
@@ -259,6 +276,14 @@ class RentalHandlers extends BaseResource {
     const branch = await findBranch(ctx)
     await ctx.authorize(branch)
     return respond(ctx, ctx.bind(await findRental(ctx, branch)))
+  }
+  /** The path has a required key, but it is not that of a parent. */
+  @Route('PUT', '/{id}/customer/{customer_id}')
+  async give(ctx: Context) {
+    const branch = await findBranch(ctx)
+    await ctx.authorize(branch)
+    const rental = await findRental(ctx, branch)
+    return respond(ctx, Object.assign(rental, { customer_id: ctx.params['customer_id'] }))
   }
 }
 
