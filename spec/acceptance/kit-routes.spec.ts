@@ -91,6 +91,7 @@ describe('kit routes', () => {
         aliases: [],
         name: 'editPostPath',
         handler: 'PostsResource.edit',
+        within: [],
         file: route.file,
       },
     ])
@@ -122,6 +123,7 @@ describe('kit routes', () => {
 
   it('uses GET for a path alone', async () => {
     expect((await run('--match', '/posts/new')).output).to.include('Handler     PostsResource.new')
+    expect((await run('--match', '/posts/1/comments')).output).to.include('Within      post')
   })
 
   it('exits with status 1 when no route matches', async () => {

@@ -54,7 +54,7 @@ describe('References below a parent', () => {
     })
   }
 
-  /** What the next request of `within` does. */
+  /** The work of the next request that `within` sends. */
   const act: { current?: ((ctx: Context) => unknown) | undefined } = {}
 
   /** Runs work in a request of a user. */

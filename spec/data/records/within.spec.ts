@@ -196,7 +196,7 @@ describe('@Within(...relations)', () => {
     expect(await codesOf(Memo, { office_id: one.office_id, project_id: two.project_id })).to.equal(undefined)
   })
 
-  it('reports a parent that does not exist, or is no id, at its own key', async () => {
+  it('reports a parent that does not exist, or whose key is not an id, at its own key', async () => {
     const { office_id, vendor_id } = await plant()
     for (const key of [office_id, 'nothing'])
       expect(await codesOf(Project, { office_id: key, vendor_id })).to.deep.equal(

@@ -176,7 +176,7 @@ class CreateBranches1700000000000 implements MigrationInterface {
   async down() {}
 }
 
-/** What the specs change. */
+/** Settings of the specs. */
 export const behavior: {
   perform?: ((job: JobContext) => unknown) | undefined
   hook?: ((rental: Rental, errors: ValidationErrors) => unknown) | undefined
@@ -357,7 +357,7 @@ const rentalResources: ResourceClass[] = [
   LinesResource,
 ]
 
-/** An application with these resources. The header `X-User` has the user. */
+/** An application with these resources. The `X-User` header has the user. */
 export function rentalApplication(database: Database, declare?: (app: App) => void): App {
   const app = new App({ logger: pino({ level: 'silent' }) })
   app.use(transaction(database))

@@ -35,8 +35,8 @@ const implied = new WeakMap<Function, Set<string>>()
 const caches: (() => void)[] = []
 
 /**
- * Declares in which records a record is: a rental with `@Within('branch')` refers only to customers and items of its own branch,
- * whoever saves it. A mounted resource with `@Parent` implies it for the relation whose key is in the path.
+ * Declares in which records a record is: a rental with `@Within('branch')` refers only to customers and items of its own branch. A
+ * mounted resource with `@Parent` implies it for the relation whose key is in the path.
  *
  * Without relations, records may refer to anything, also below a parent.
  *
@@ -150,7 +150,7 @@ export function commonOf(ways: readonly Chain[], target: EntityMetadata): Common
   )
 }
 
-/** What `@Within` and the paths say about a model: the names of relations, or keys that may belong to relations. */
+/** Returns the names of relations in `@Within`, and the keys in paths, which may belong to relations. */
 function declarationOf(model: Function): { names: string[] | undefined; keys: ReadonlySet<string> } {
   const models = ancestorsOf(model)
   const names = models.flatMap((one) => declared.get(one) ?? [])

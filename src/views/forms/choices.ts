@@ -85,10 +85,11 @@ export interface Offer {
  * Returns the choices to show. Records of `ctx.choices` are sorted by their labels, in the order of the language. Selected ids
  * that are not available follow, so that a form that is sent unchanged changes nothing.
  */
-export function offer(offered: Offered, context: ViewContext): Offer {
+export function offer(offered: Offered, context: ViewContext, selected: readonly string[]): Offer {
   if (!('records' in offered)) return { choices: offered, isComplete: true }
   const { records, unavailable = [] } = offered
-  const others = unavailable.map((value) => ({ value, label: context.t('kit.not_available') }))
+  const chosen = unavailable.filter((id) => selected.includes(id))
+  const others = chosen.map((value) => ({ value, label: context.t('kit.not_available') }))
   return { ...offered, choices: [...sortByLabel(records, context.locale), ...others] }
 }
 

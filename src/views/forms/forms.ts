@@ -117,13 +117,13 @@ export class Form extends Fields {
    * for the id, with the current name and a link to the list. With `multiple: true`, several choices can be selected.
    */
   select(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
-    const offered = offer(choices, this.context)
+    const selected = this.#values(attribute)
+    const offered = offer(choices, this.context, selected)
     if (!offered.isComplete) {
       return options.multiple
         ? this.checkboxes(attribute, choices, options)
         : this.#idField(attribute, offered, options)
     }
-    const selected = this.#values(attribute)
     // A required field with a value needs no empty option.
     const isChosen = offered.choices.some((choice) => selected.includes(choiceValue(choice)))
     const blank = blankOption(this.context.t(options.required ? 'kit.choose' : 'kit.none'))
@@ -144,7 +144,7 @@ export class Form extends Fields {
    * for the selected ones, and a text field for the id of another one.
    */
   checkboxes(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
-    const offered = offer(choices, this.context)
+    const offered = offer(choices, this.context, this.#values(attribute))
     const hint = offered.isComplete ? options.hint : idHint(this.context, offered)
     const boxes = offered.choices.map((choice, index) => this.#box(attribute, choice, index, options))
     if (!offered.isComplete) boxes.push(...this.#otherIds(attribute, offered))
