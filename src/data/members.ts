@@ -20,7 +20,7 @@ import { destroyRecord, isSaved, saveRecord } from './records/save.js'
 import { conditionsOf } from './records/record-state.js'
 import { targetOf } from './records/links.js'
 import { createStaleErrors } from './records/stale.js'
-import { enclosuresOf } from './records/within.js'
+import { enclosuresOf, isFree } from './records/within.js'
 import type { RecordWork } from './records/work.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
@@ -182,7 +182,7 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   noteMove(record: Model, before: Model): Promise<void>
   noteFound(record: Model): void
   /** The ids of the records in the path that the request has found. */
-  found(model: Function): readonly string[]
+  foundInPath(model: Function): readonly string[]
 }
 
 export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
@@ -198,7 +198,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, (work) => {
       rejectLockWhileReading(this, options)
       rejectUndefined(this, work, model, { id })
-      return found(this, findRecord(work, model, id, options))
+      return noted(this, findRecord(work, model, id, options))
     })
   },
 
@@ -206,7 +206,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, (work) => {
       rejectLockWhileReading(this, options)
       rejectUndefined(this, work, model, conditions)
-      return found(this, findRecordBy(work, model, conditions, options))
+      return noted(this, findRecordBy(work, model, conditions, options))
     })
   },
 
@@ -282,10 +282,13 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 }
 
-async function found<T extends Model>(ctx: DataRequest, finding: Promise<T>): Promise<T> {
-  const record = await finding
-  ctx.noteFound(record)
-  return record
+/** Notes a record that may be one of those in the path. */
+function noted<T extends Model>(ctx: DataRequest, finding: Promise<T>): Promise<T> {
+  if (!ctx.route?.parents?.length) return finding
+  return finding.then((record) => {
+    ctx.noteFound(record)
+    return record
+  })
 }
 
 /** The records in the path of a request, the outermost first. */
@@ -295,11 +298,12 @@ function recordsInPath(ctx: DataRequest, { tx }: RecordWork): RecordInPath[] {
     if (!model) return []
     if (param !== undefined) return [{ model, property, value: params[param] }]
     // The path of a singular resource has no id, but the handler may have found its record.
-    const id = ctx.found(model).at(-1)
+    const id = ctx.foundInPath(model).at(-1)
     return id === undefined ? [] : [{ model, property: 'id', value: id }]
   })
-  // The parameter of a group, or of a parent without a model.
   const { model } = route?.resource ?? {}
+  if (model && isFree(model)) return []
+  // The parameter of a group, or of a parent without a model.
   const keys = model && tx.dataSource.hasMetadata(model) ? enclosuresOf(tx.dataSource.getMetadata(model)) : []
   const others = keys.flatMap(({ key, relation: { inverseEntityMetadata: target } }): RecordInPath[] => {
     const value = params[key.propertyName]

@@ -197,7 +197,9 @@ describe('@Within(...relations)', () => {
   })
 
   it('reports a parent that does not exist, or whose key is not an id, at its own key', async () => {
-    const { office_id, vendor_id } = await plant()
+    const { office_id, vendor_id, project_id } = await plant()
+    const malformed = await codesOf(Task, { project_id, office_id: 'nothing' })
+    expect(malformed).to.deep.include({ project_id: ['reference'] })
     for (const key of [office_id, 'nothing'])
       expect(await codesOf(Project, { office_id: key, vendor_id })).to.deep.equal(
         key === office_id ? undefined : { office_id: ['reference'] },

@@ -159,6 +159,11 @@ function declarationOf(model: Function): { names: string[] | undefined; keys: Re
   return { names: isDeclared ? [...new Set(names)] : undefined, keys }
 }
 
+/** Whether `@Within()` says that the records of a model may refer to anything. */
+export function isFree(model: Function): boolean {
+  return declarationOf(model).names?.length === 0
+}
+
 /** The names of the relations to the records that contain a record of a model, for tools that open no database. */
 export function enclosureNames(model: Function): string[] {
   const { names, keys } = declarationOf(model)
