@@ -8,7 +8,7 @@ import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './validation/added-errors.js'
 import type { Attribute } from './attributes/attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
-import { conditionsFor, conditionsInPath, type RecordInPath } from './lists/inside.js'
+import { conditionsFor, conditionsInPath, type PathRequest } from './lists/inside.js'
 import type { Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
 import type { FindRecordOptions } from './records/locking.js'
@@ -18,9 +18,7 @@ import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
 import { conditionsOf } from './records/record-state.js'
-import { targetOf } from './records/links.js'
 import { createStaleErrors } from './records/stale.js'
-import { enclosuresOf, isFree } from './records/within.js'
 import type { RecordWork } from './records/work.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
@@ -165,7 +163,7 @@ export interface FindAllOptions<T> {
 }
 
 /** The parts of the context that these methods use. */
-interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
+interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
   readonly env: string
   readonly method: string
   readonly locale: string
@@ -181,8 +179,6 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
   noteMove(record: Model, before: Model): Promise<void>
   noteFound(record: Model): void
-  /** The ids of the records in the path that the request has found. */
-  foundInPath(model: Function): readonly string[]
 }
 
 export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
@@ -241,7 +237,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
       const [form] = forms
       const where = form
         ? await conditionsFor(work, metadata, form.for)
-        : await conditionsInPath(work, metadata, recordsInPath(this, work))
+        : await conditionsInPath(work, metadata, this)
       return findChoices(work, model, ids.flat(), where)
     })
   },
@@ -289,29 +285,6 @@ function noted<T extends Model>(ctx: DataRequest, finding: Promise<T>): Promise<
     ctx.noteFound(record)
     return record
   })
-}
-
-/** The records in the path of a request, the outermost first. */
-function recordsInPath(ctx: DataRequest, { tx }: RecordWork): RecordInPath[] {
-  const { route, params } = ctx
-  const parents = (route?.parents ?? []).flatMap(({ model, param, property }): RecordInPath[] => {
-    if (!model) return []
-    if (param !== undefined) return [{ model, property, value: params[param] }]
-    // The path of a singular resource has no id, but the handler may have found its record.
-    const id = ctx.foundInPath(model).at(-1)
-    return id === undefined ? [] : [{ model, property: 'id', value: id }]
-  })
-  const { model } = route?.resource ?? {}
-  if (model && isFree(model)) return []
-  // The parameter of a group, or of a parent without a model.
-  const keys = model && tx.dataSource.hasMetadata(model) ? enclosuresOf(tx.dataSource.getMetadata(model)) : []
-  const others = keys.flatMap(({ key, relation: { inverseEntityMetadata: target } }): RecordInPath[] => {
-    const value = params[key.propertyName]
-    const isKnown = value === undefined || parents.some((parent) => parent.model === target.target)
-    const { propertyName: property } = targetOf(key)
-    return isKnown || typeof target.target !== 'function' ? [] : [{ model: target.target, property, value }]
-  })
-  return [...parents, ...others]
 }
 
 /** In development, explains how a record is moved. */

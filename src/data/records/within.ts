@@ -169,14 +169,12 @@ export function enclosureNames(model: Function): string[] {
   const { names, keys } = declarationOf(model)
   if (names) return names
   const models: unknown[] = ancestorsOf(model)
-  const required = new Set(
-    columnsOf(model)
-      .filter(({ options }) => options.nullable !== true)
-      .map(({ options, propertyName }) => options.name ?? propertyName),
+  const required = columnsOf(model).filter(({ options }) => options.nullable !== true)
+  const keyOf = new Map(
+    required.map(({ options, propertyName }) => [options.name ?? propertyName, propertyName]),
   )
   return getMetadataArgsStorage()
-    .joinColumns.filter(({ target, name }) => models.includes(target) && name !== undefined && keys.has(name))
-    .filter(({ name = '' }) => required.has(name))
+    .joinColumns.filter(({ target, name = '' }) => models.includes(target) && keys.has(keyOf.get(name) ?? ''))
     .map(({ propertyName }) => propertyName)
 }
 
