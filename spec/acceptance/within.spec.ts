@@ -555,6 +555,16 @@ describe('References below a parent', () => {
       }
     })
 
+    it('needs the policy like any other, also if its model is within nothing', async () => {
+      const save = (options?: { move: boolean }) =>
+        within('bob', async (ctx) => {
+          const branch = await ctx.unscoped.find(Branch, ada.branch.id)
+          return (await ctx.save(Object.assign(branch, { name: 'changed' }), options))?.codes
+        })
+      expect([(await save()).status, (await save({ move: true })).status]).to.deep.equal([500, 500])
+      expect(await database.manager.countBy(Branch, { name: 'changed' })).to.equal(0)
+    })
+
     it('leaves no reference behind that requests create at the same time', async () => {
       const free = await insert(Customer, { name: 'free', branch_id: ada.branch.id })
       const json = { number: 'beside', customer_id: free.id }

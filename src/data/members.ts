@@ -19,6 +19,7 @@ import { findRecord, findRecordBy, findRecords } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
 import { conditionsOf } from './records/record-state.js'
 import { createStaleErrors } from './records/stale.js'
+import { enclosuresOf } from './records/within.js'
 import type { RecordWork } from './records/work.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
@@ -249,7 +250,9 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   save(record, { move: moves = false } = {}) {
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
-      const move = moves && !isNew ? (before: Model) => this.noteMove(record, before) : undefined
+      const { dataSource } = work.tx
+      const canMove = moves && !isNew && enclosuresOf(dataSource.getMetadata(record.constructor)).length > 0
+      const move = canMove ? (before: Model) => this.noteMove(record, before) : undefined
       if (!move) await this.noteWrite(record, isNew ? 'create' : 'update')
       if (!isNew) work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
       if (work.comparison === 'stale') {

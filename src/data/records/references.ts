@@ -120,10 +120,10 @@ export class References {
     const { updateLock } = engineOf(work.tx.dataSource)
     const lock = this.moves ? () => lockClause(work.tx) : updateLock
     ;[this.row] = await select(work.tx, metadata, keys, { id: record.id }, lock)
-    if (!this.row || !this.moves) return
+    if (!this.moves) return
     const before: Model = Object.assign(Object.create(Object.getPrototypeOf(record)), record)
-    for (const key of keys)
-      if (!key.isVirtual) Reflect.set(before, key.propertyName, this.row[key.databaseName])
+    for (const key of this.row ? keys : [])
+      if (!key.isVirtual) Reflect.set(before, key.propertyName, this.row?.[key.databaseName])
     await options.move?.(before)
     await loadLinks(unscopedWork(work.tx), metadata, [before])
     this.stored = before
