@@ -93,6 +93,8 @@ function requestSubstitutes(): object {
     // Policies do not apply, and nothing is bound.
     scopeFor: () => undefined,
     noteWrite: () => Promise.resolve(),
+    noteMove: () => Promise.resolve(),
+    noteFound: () => undefined,
     unreadable: () => [],
     bound: () => new Set(),
   }

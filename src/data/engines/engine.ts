@@ -148,6 +148,10 @@ export interface Engine {
   readonly now: string
   /** The end of a SELECT that locks its rows, and leaves out locked ones; undefined if a transaction locks the whole database. */
   readonly skipLocked?: 'FOR UPDATE SKIP LOCKED'
+  /** The end of a SELECT that locks rows of an alias as a foreign key does; undefined if a transaction locks the database. */
+  keyLock?(alias: string): string
+  /** The end of a SELECT that locks rows of an alias as an UPDATE does; undefined if a transaction locks the database. */
+  updateLock?(alias: string): string
   /** Whether a query can contain an UPDATE. */
   readonly updatesInQueries?: true
   /** Whether a transaction that has locked a row can still read the row as it was at the transaction's first read. */

@@ -216,6 +216,8 @@ export const mariadb: Engine = {
   updatedAtDetails: ({ mappedDataTypes }) => ({ onUpdate: mappedDataTypes.updateDateDefault }),
 
   rowLock: () => ({ mode: 'pessimistic_write' }),
+  keyLock: () => ' LOCK IN SHARE MODE',
+  updateLock: () => ' FOR UPDATE',
 
   // Sets a missing enum value to NULL, which the database rejects. Otherwise a required enum would get its first value.
   prepareInsert({ columns }, record) {

@@ -17,6 +17,7 @@ import {
 } from './link-writes.js'
 import { assignKeys, dropStale, markSaved, writeWithoutLoaded } from './loaded-relations.js'
 import { lockVersion, requireVersion, updateLocked } from './locking.js'
+import { References, type WriteOptions } from './references.js'
 import type { RecordWork } from './work.js'
 import { translate, translateRefusal, violationsOf } from '../validation/violations.js'
 
@@ -32,6 +33,7 @@ export async function saveRecord(
   work: RecordWork,
   record: Model,
   unread?: ValidationErrors,
+  options: WriteOptions = {},
 ): Promise<ValidationErrors | undefined> {
   const { tx, translate: t } = work
   const isNew = !isSaved(record)
@@ -39,7 +41,10 @@ export async function saveRecord(
   if (!isNew) requireVersion(metadata, record)
   // The rules and the hook read the keys of relations that were assigned.
   assignKeys(metadata, record)
-  const errors = await validate(record, t, unread)
+  const references = new References(work, metadata, record, isNew, options)
+  const wrong = await references.check(false)
+  if (wrong) translate(wrong, record, t)
+  const errors = await validate(record, t, mergeErrors(wrong, unread))
   if (errors) return errors
 
   const hookErrors = await runHook(tx, record, isNew)
@@ -48,11 +53,11 @@ export async function saveRecord(
     return hookErrors
   }
 
+  assignKeys(metadata, record)
   const links = assignmentsOf(metadata, record)
-  const linkErrors = await checkIds(tx, links)
+  const linkErrors = (await references.check(true)) ?? (await checkIds(tx, links))
   if (linkErrors) return translate(linkErrors, record, t)
 
-  assignKeys(metadata, record)
   const violations = await writeWithoutLoaded(metadata, record, () =>
     tryWrite(work, metadata, record, isNew, links),
   )
@@ -61,6 +66,13 @@ export async function saveRecord(
   syncLinks(metadata, record, isNew, links)
   markSaved(metadata, record)
   return undefined
+}
+
+/** The errors of both. An error of a field that could not be read replaces those of its earlier value. */
+function mergeErrors(errors?: ValidationErrors, others?: ValidationErrors): ValidationErrors | undefined {
+  if (!errors || !others) return errors ?? others
+  for (const [field, violations] of others.fields) errors.fields.set(field, [...violations])
+  return errors
 }
 
 /** Calls the hook of a model, and returns the errors that it adds. */

@@ -3,6 +3,7 @@ import type { Next } from 'koa'
 import type { Logger } from 'pino'
 import type { Context, Middleware } from '../../context.js'
 import type { Database } from '../../data/database.js'
+import { chainsOf } from '../../data/records/within.js'
 import { declaredLists, logListWarnings } from '../../data/lists/list-warnings.js'
 import type { ListRoute } from '../../data/lists/request.js'
 import { explainDatabaseError } from '../../data/database-errors.js'
@@ -149,6 +150,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
         placeOf = (ctx, hasReplicaFailed) => new RequestPlace(servers, positions, ctx, hasReplicaFailed)
       },
       checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
+        for (const metadata of database.entityMetadatas) chainsOf(metadata)
         const lists = declaredLists(database, routes)
         if (env === 'development' && pending.length === 0) await logListWarnings(database, lists, logger)
       },

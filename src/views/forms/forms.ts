@@ -139,13 +139,13 @@ export class Form extends Fields {
    * record that is not one of the choices is one more choice, so that it stays as it is.
    */
   select(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
+    const selected = this.#values(attribute)
     const offered = this.#offer(attribute, choices)
     if (!offered.isComplete) {
       return options.multiple
         ? this.checkboxes(attribute, choices, options)
         : this.#idField(attribute, offered, options)
     }
-    const selected = this.#values(attribute)
     // A required field with a value needs no empty option.
     const isChosen = offered.choices.some((choice) => selected.includes(choiceValue(choice)))
     const blank = blankOption(this.context.t(options.required ? 'kit.choose' : 'kit.none'))
@@ -293,7 +293,7 @@ export class Form extends Fields {
 
   /** The choices of a field. Unless the field has an error, values of the record that are no choices follow them. */
   #offer(attribute: string, choices: Offered): Offer {
-    const offered = offer(choices, this.context.locale)
+    const offered = offer(choices, this.context, this.#values(attribute))
     if (!offered.isComplete || this.invalidOf(attribute)) return offered
     const values = offered.choices.map(choiceValue)
     const others = this.#values(attribute).filter((value) => value !== '' && !values.includes(value))

@@ -160,6 +160,8 @@ export const postgres: Engine = {
     drop: (server, name) => server.query(`DROP DATABASE ${quoted(name)} WITH (FORCE)`),
   },
 
+  keyLock: (alias) => ` FOR KEY SHARE OF ${alias}`,
+  updateLock: (alias) => ` FOR NO KEY UPDATE OF ${alias}`,
   // PostgreSQL cannot lock the optional side of a join.
   rowLock: ({ tableNameWithoutPrefix }) => ({ mode: 'pessimistic_write', tables: [tableNameWithoutPrefix] }),
 
