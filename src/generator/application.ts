@@ -52,6 +52,16 @@ export function ownerOfModel(folder: string, { singular }: Names): Names | undef
   return owner === undefined ? undefined : modelNamesOf(owner)
 }
 
+/** The models that contain the records of another model, according to its `@Within`. */
+export function enclosuresOfModel(folder: string, { singular }: Names): Names[] {
+  const [, relations = ''] =
+    /^@Within\(([^)]*)\)/m.exec(textOf(folder, `src/models/${singular}.ts`) ?? '') ?? []
+  const models = modelFiles(folder)
+  return [...relations.matchAll(/\w+/g)]
+    .map(([name]) => modelNamesOf(name))
+    .filter((one) => models.includes(one.singular))
+}
+
 /**
  * The keys of the parents and of the owner of the records in a table, according to the model and its policy. Without them, an
  * index would tell which values others have. Empty if each owner has only one record.
@@ -59,9 +69,10 @@ export function ownerOfModel(folder: string, { singular }: Names): Names | undef
 export function keysOfTable(folder: string, table: string): string[] {
   const names = modelNamesOf(itemName(table))
   const text = textOf(folder, `src/models/${names.singular}.ts`) ?? ''
-  const parents = [...(/^@Within\(([^)]*)\)/m.exec(text)?.[1] ?? '').matchAll(/\w+/g)].map(([name]) => name)
-  const owner = ownerOfModel(folder, names)?.singular
-  const keys = [...parents, ...(owner ? [owner] : [])].map((name) => `${name}_id`)
+  const owner = ownerOfModel(folder, names)
+  const keys = [...enclosuresOfModel(folder, names), ...(owner ? [owner] : [])].map(
+    ({ singular }) => `${singular}_id`,
+  )
   return text.includes(`[${keys.map(quote).join(', ')}], { unique: true }`) ? [] : keys
 }
 

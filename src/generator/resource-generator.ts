@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { BadRoute, CommandError, problemIn, type Rule } from '../command-errors.js'
 import {
   accountsOf,
+  enclosuresOfModel,
   existingNames,
   handlersIn,
   hasPolicy,
@@ -60,6 +61,8 @@ export interface ResourcePlan {
   titleOfParent: string | undefined
   /** Returns the owner of the records of another model. */
   ownerOf: (names: Names) => Names | undefined
+  /** Returns the models that contain the records of another model. */
+  enclosuresOf: (names: Names) => Names[]
 }
 
 /**
@@ -175,6 +178,7 @@ export function planOf(
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
     titleOfParent: parent && titleOf(folder, parent),
     ownerOf: (other) => ownerOfModel(folder, other),
+    enclosuresOf: (other) => enclosuresOfModel(folder, other),
   }
 }
 
