@@ -374,7 +374,8 @@ export function rentalApplication(database: Database, declare?: (app: App) => vo
   return app
 }
 
-function open(url: string): Promise<Database> {
+/** Opens the database at a URL, which has no tables before it is migrated. */
+export function open(url: string): Promise<Database> {
   const models = [Branch, Customer, Label, Rental, Line]
   return new Database({ test: { url }, models, migrations: [CreateBranches1700000000000] }, 'test').open()
 }

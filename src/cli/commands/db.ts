@@ -205,8 +205,10 @@ async function status(database: Database): Promise<void> {
 }
 
 async function check(database: Database): Promise<void> {
-  const { routes } = await loadApp()
+  const app = await loadApp()
+  app.implyWithin()
   await database.open()
+  const { routes } = app
   const warnings = await findListWarnings(database, declaredLists(database, routes))
   const problems = warnings.flatMap(({ list, problems }) => problems.map((problem) => `${list}: ${problem}`))
   const crossings = (await findCrossings(database)).map(describeCrossing)
