@@ -4,6 +4,7 @@ import { newId } from '../../src/data/ids.js'
 import { enclosuresOf } from '../../src/data/records/within.js'
 import type { App, Context, Database, JobContext, Model } from '../../src/index.js'
 import { jobQueue } from '../../src/jobs/index.js'
+import { captureLog } from '../../src/testing/index.js'
 import {
   behavior,
   Branch,
@@ -162,6 +163,15 @@ describe('References below a parent', () => {
       await write(Rental, ada.rental.id, { customer_id: bob.customer.id })
       const { json } = await site.get(`${path(ada)}/edit`, as('ada'))
       expect(json).to.deep.include({ customers: ['customer of ada'], unavailable: [bob.customer.id] })
+    })
+
+    it('from everywhere, if the model says that its records may refer to anything', async () => {
+      await write(Branch, bob.branch.id, { user_id: 'ada' })
+      const quotes = `/branches/${ada.branch.id}/quotes`
+      const { json } = await site.get(`${quotes}/new`, as('ada'))
+      expect(json.customers).to.deep.equal(['customer of ada', 'customer of bob'])
+      const fields = { number: '2', customer_id: bob.customer.id }
+      expect((await site.post(quotes, as('ada', { json: fields }))).status).to.equal(201)
     })
 
     it('of what the policies show, where the path names no parent', async () => {
@@ -460,6 +470,18 @@ describe('References below a parent', () => {
       )
     })
 
+    it('stays, and the log of development says how it moves', async () => {
+      behavior.before = (_ctx, record) => Object.assign(record, { branch_id: bob.branch.id })
+      const { logger, lines } = captureLog()
+      const other = await Site.open(rentalApplication(database, undefined, { env: 'development', logger }))
+      expect((await other.put(path(ada), as('ada', { json: { number: '2' } }))).status).to.equal(422)
+      expect(lines.map(({ msg }) => msg)).to.include(
+        'branch_id of a saved Rental was changed, but a Rental stays where it is. ' +
+          'To move it, call ctx.save(record, { move: true }).',
+      )
+      await other.close()
+    })
+
     it('moves if the handler says so, with all its references', async () => {
       const values = { branch_id: bob.branch.id }
       const response = await move(Rental, ada.rental.id, values)
@@ -531,6 +553,16 @@ describe('References below a parent', () => {
         const { branch_id } = await database.manager.findOneByOrFail(Label, { id: free.id })
         expect(branch_id).to.equal(status === 200 ? to : from)
       }
+    })
+
+    it('needs the policy like any other, also if its model is within nothing', async () => {
+      const save = (options?: { move: boolean }) =>
+        within('bob', async (ctx) => {
+          const branch = await ctx.unscoped.find(Branch, ada.branch.id)
+          return (await ctx.save(Object.assign(branch, { name: 'changed' }), options))?.codes
+        })
+      expect([(await save()).status, (await save({ move: true })).status]).to.deep.equal([500, 500])
+      expect(await database.manager.countBy(Branch, { name: 'changed' })).to.equal(0)
     })
 
     it('leaves no reference behind that requests create at the same time', async () => {

@@ -8,7 +8,7 @@ import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from './validation/added-errors.js'
 import type { Attribute } from './attributes/attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
-import { conditionsFor, conditionsInPath, type RecordInPath } from './lists/inside.js'
+import { conditionsFor, conditionsInPath, type PathRequest } from './lists/inside.js'
 import type { Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
 import type { FindRecordOptions } from './records/locking.js'
@@ -18,7 +18,6 @@ import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
 import { conditionsOf } from './records/record-state.js'
-import { targetOf } from './records/links.js'
 import { createStaleErrors } from './records/stale.js'
 import { enclosuresOf } from './records/within.js'
 import type { RecordWork } from './records/work.js'
@@ -165,7 +164,7 @@ export interface FindAllOptions<T> {
 }
 
 /** The parts of the context that these methods use. */
-interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
+interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
   readonly env: string
   readonly method: string
   readonly locale: string
@@ -181,8 +180,6 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
   noteMove(record: Model, before: Model): Promise<void>
   noteFound(record: Model): void
-  /** The ids of the records in the path that the request has found. */
-  found(model: Function): readonly string[]
 }
 
 export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
@@ -198,7 +195,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, (work) => {
       rejectLockWhileReading(this, options)
       rejectUndefined(this, work, model, { id })
-      return found(this, findRecord(work, model, id, options))
+      return noted(this, findRecord(work, model, id, options))
     })
   },
 
@@ -206,7 +203,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, (work) => {
       rejectLockWhileReading(this, options)
       rejectUndefined(this, work, model, conditions)
-      return found(this, findRecordBy(work, model, conditions, options))
+      return noted(this, findRecordBy(work, model, conditions, options))
     })
   },
 
@@ -241,7 +238,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
       const [form] = forms
       const where = form
         ? await conditionsFor(work, metadata, form.for)
-        : await conditionsInPath(work, metadata, recordsInPath(this, work))
+        : await conditionsInPath(work, metadata, this)
       return findChoices(work, model, ids.flat(), where)
     })
   },
@@ -253,7 +250,9 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   save(record, { move: moves = false } = {}) {
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
-      const move = moves && !isNew ? (before: Model) => this.noteMove(record, before) : undefined
+      const { dataSource } = work.tx
+      const canMove = moves && !isNew && enclosuresOf(dataSource.getMetadata(record.constructor)).length > 0
+      const move = canMove ? (before: Model) => this.noteMove(record, before) : undefined
       if (!move) await this.noteWrite(record, isNew ? 'create' : 'update')
       if (!isNew) work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
       if (work.comparison === 'stale') {
@@ -282,32 +281,13 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 }
 
-async function found<T extends Model>(ctx: DataRequest, finding: Promise<T>): Promise<T> {
-  const record = await finding
-  ctx.noteFound(record)
-  return record
-}
-
-/** The records in the path of a request, the outermost first. */
-function recordsInPath(ctx: DataRequest, { tx }: RecordWork): RecordInPath[] {
-  const { route, params } = ctx
-  const parents = (route?.parents ?? []).flatMap(({ model, param, property }): RecordInPath[] => {
-    if (!model) return []
-    if (param !== undefined) return [{ model, property, value: params[param] }]
-    // The path of a singular resource has no id, but the handler may have found its record.
-    const id = ctx.found(model).at(-1)
-    return id === undefined ? [] : [{ model, property: 'id', value: id }]
+/** Notes a record that may be one of those in the path. */
+function noted<T extends Model>(ctx: DataRequest, finding: Promise<T>): Promise<T> {
+  if (!ctx.route?.parents?.length) return finding
+  return finding.then((record) => {
+    ctx.noteFound(record)
+    return record
   })
-  // The parameter of a group, or of a parent without a model.
-  const { model } = route?.resource ?? {}
-  const keys = model && tx.dataSource.hasMetadata(model) ? enclosuresOf(tx.dataSource.getMetadata(model)) : []
-  const others = keys.flatMap(({ key, relation: { inverseEntityMetadata: target } }): RecordInPath[] => {
-    const value = params[key.propertyName]
-    const isKnown = value === undefined || parents.some((parent) => parent.model === target.target)
-    const { propertyName: property } = targetOf(key)
-    return isKnown || typeof target.target !== 'function' ? [] : [{ model: target.target, property, value }]
-  })
-  return [...parents, ...others]
 }
 
 /** In development, explains how a record is moved. */

@@ -99,7 +99,7 @@ export interface PolicyMembers {
    *
    * @internal
    */
-  found(model: Function): readonly string[]
+  foundInPath(model: Function): readonly string[]
 
   /**
    * Rejects a request whose handler has not called a policy.
@@ -180,7 +180,7 @@ export function policyMembers(
       foundParents.set(this, [...list, record])
     },
 
-    found(model) {
+    foundInPath(model) {
       return (foundParents.get(this) ?? []).flatMap((it) => (it.constructor === model ? it.id : []))
     },
 
@@ -253,7 +253,7 @@ function inheritScope(ctx: Context, model: Function, where: object = {}): Condit
     (all, { relation, key }) => {
       const { target } = relation.inverseEntityMetadata
       const id: unknown = Reflect.get(where, key.propertyName)
-      if (typeof target !== 'function' || ctx.found(target).some((found) => found === id)) return all
+      if (typeof target !== 'function' || ctx.foundInPath(target).some((found) => found === id)) return all
       const scope = ctx.scopeFor(target, Object(Reflect.get(where, relation.propertyName)))
       const isOpen = !scope || [scope].flat().some((conditions) => Object.keys(conditions).length === 0)
       return isOpen ? all : combineAlternatives(all ?? {}, { [relation.propertyName]: scope })

@@ -12,6 +12,7 @@ import {
   transaction,
   Within,
 } from '../../../src/index.js'
+import { countQueries } from '../../support/count-queries.js'
 import { databaseWithTables, newDatabase } from '../../support/databases.js'
 import { itOnce } from '../../support/engine.js'
 import { failure } from '../../support/failure.js'
@@ -197,11 +198,27 @@ describe('@Within(...relations)', () => {
   })
 
   it('reports a parent that does not exist, or whose key is not an id, at its own key', async () => {
-    const { office_id, vendor_id } = await plant()
+    const { office_id, vendor_id, project_id } = await plant()
+    const malformed = await codesOf(Task, { project_id, office_id: 'nothing' })
+    expect(malformed).to.deep.include({ project_id: ['reference'] })
     for (const key of [office_id, 'nothing'])
       expect(await codesOf(Project, { office_id: key, vendor_id })).to.deep.equal(
         key === office_id ? undefined : { office_id: ['reference'] },
       )
+  })
+
+  itOnce('adds no statement for a model without such references', async () => {
+    const { company_id, office_id, project_id } = await plant()
+    const records = [
+      Object.assign(new Company(), { name: 'two' }),
+      Object.assign(new Vendor(), { company_id }),
+      Object.assign(new Memo(), { office_id, project_id }),
+    ]
+    for (const record of records)
+      expect(await countQueries(database, () => saveRecord(database.manager, record))).to.equal(1)
+    const changed = Object.assign(records[0]!, { name: 'three' })
+    // The fast path compares the record with its row.
+    expect(await countQueries(database, () => saveRecord(database.manager, changed))).to.equal(2)
   })
 
   itOnce('tells its names without a database', () => {

@@ -19,8 +19,10 @@ import {
   Route,
   timestamps,
   transaction,
+  type AppOptions,
   type Context,
   type ResourceClass,
+  Within,
   type ValidationErrors,
 } from '../../../src/index.js'
 import { Job, jobQueue, jobTables, type JobContext } from '../../../src/jobs/index.js'
@@ -100,6 +102,11 @@ export class Rental extends Model {
     await behavior.hook?.(this, errors)
   }
 }
+
+/** A rental that may refer to anything. */
+@Entity('rentals')
+@Within()
+export class Quote extends Rental {}
 
 @Entity('lines')
 export class Line extends Model {
@@ -242,6 +249,8 @@ class LabelPolicy extends Policy<Label> {
 class LabelsResource extends BaseResource {}
 
 class RentalHandlers extends BaseResource {
+  protected readonly model: new () => Rental = Rental
+
   @Queryable<Rental>({
     filter: {
       customer_id: ['eq'],
@@ -260,12 +269,12 @@ class RentalHandlers extends BaseResource {
   }
   override async new(ctx: Context) {
     await ctx.authorize(await findBranch(ctx))
-    return showChoices(ctx, new Rental())
+    return showChoices(ctx, new this.model())
   }
   override async create(ctx: Context) {
     const branch = await findBranch(ctx)
     await ctx.authorize(branch)
-    const rental = ctx.bind(new Rental())
+    const rental = ctx.bind(new this.model())
     rental.branch_id = branch.id
     return respond(ctx, rental)
   }
@@ -349,17 +358,28 @@ class OfficeResource extends BaseResource {}
 @Resource('/offers', { model: Rental, fields: ['number', 'customer_id'] })
 class OffersResource extends RentalHandlers {}
 
+@Resource('/quotes', { model: Quote, fields: ['number', 'customer_id'] })
+@Parent(BranchesResource)
+class QuotesResource extends RentalHandlers {
+  protected override readonly model = Quote
+}
+
 const rentalResources: ResourceClass[] = [
   BranchesResource,
   CustomersResource,
   LabelsResource,
   RentalsResource,
   LinesResource,
+  QuotesResource,
 ]
 
 /** An application with these resources. The `X-User` header has the user. */
-export function rentalApplication(database: Database, declare?: (app: App) => void): App {
-  const app = new App({ logger: pino({ level: 'silent' }) })
+export function rentalApplication(
+  database: Database,
+  declare?: (app: App) => void,
+  options: AppOptions = {},
+): App {
+  const app = new App({ logger: pino({ level: 'silent' }), ...options })
   app.use(transaction(database))
   app.use(jobQueue(database, { jobs: [Work] }))
   app.use(async function authenticate(ctx, next) {
@@ -376,7 +396,7 @@ export function rentalApplication(database: Database, declare?: (app: App) => vo
 
 /** Opens the database at a URL, which has no tables before it is migrated. */
 export function open(url: string): Promise<Database> {
-  const models = [Branch, Customer, Label, Rental, Line]
+  const models = [Branch, Customer, Label, Rental, Quote, Line]
   return new Database({ test: { url }, models, migrations: [CreateBranches1700000000000] }, 'test').open()
 }
 

@@ -8,14 +8,14 @@ import { RECORD } from '../database-errors.js'
 import type { Engine } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 import type { Model } from '../model.js'
-import { valueReader } from './conditions.js'
+import { readAlternatives, valueReader } from './conditions.js'
 import { run, type Row } from './fast-path/fast-path.js'
 import { assignedIds, columnWriter, linksOf, loadLinks, targetOf } from './links.js'
 import { recordsOf } from './loaded-relations.js'
 import { lockClause } from './locking.js'
 import { isOccupied } from './moves.js'
 import { isUnchanged, loadedElements } from './record-state.js'
-import { addScope, combineAlternatives } from './scope.js'
+import { addScope, combineAlternatives, noRecords } from './scope.js'
 import { commonOf, enclosuresOf, memoizeWithin, waysOf } from './within.js'
 import type { Chain, Common, Enclosure } from './within.js'
 import { unscopedWork, type Conditions, type RecordWork } from './work.js'
@@ -120,10 +120,10 @@ export class References {
     const { updateLock } = engineOf(work.tx.dataSource)
     const lock = this.moves ? () => lockClause(work.tx) : updateLock
     ;[this.row] = await select(work.tx, metadata, keys, { id: record.id }, lock)
-    if (!this.row || !this.moves) return
+    if (!this.moves) return
     const before: Model = Object.assign(Object.create(Object.getPrototypeOf(record)), record)
-    for (const key of keys)
-      if (!key.isVirtual) Reflect.set(before, key.propertyName, this.row[key.databaseName])
+    for (const key of this.row ? keys : [])
+      if (!key.isVirtual) Reflect.set(before, key.propertyName, this.row?.[key.databaseName])
     await options.move?.(before)
     await loadLinks(unscopedWork(work.tx), metadata, [before])
     this.stored = before
@@ -199,11 +199,9 @@ export class References {
     const { tx } = this.work
     const read = valueReader(referred)
     const values = references.flatMap(([, all]) => all.map(read)).filter((value) => value !== unreadable)
-    const conditions = addScope(
-      target,
-      { ...where, [referred.propertyName]: In([...new Set(values)]) },
-      scope,
-    )
+    const isOne = { [referred.propertyName]: In([...new Set(values)]) }
+    const readable = readAlternatives(target, combineAlternatives(where, isOne)) ?? noRecords
+    const conditions = addScope(target, readable, scope)
     const lock = Object.keys(where).length > 0 ? engineOf(tx.dataSource).keyLock : undefined
     const rows = await select(tx, target, [referred], conditions ?? {}, lock, scope === undefined)
     const found = new Set(rows.map((row) => String(row[referred.databaseName])))

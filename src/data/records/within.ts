@@ -159,19 +159,22 @@ function declarationOf(model: Function): { names: string[] | undefined; keys: Re
   return { names: isDeclared ? [...new Set(names)] : undefined, keys }
 }
 
+/** Whether `@Within()` says that the records of a model may refer to anything. */
+export function isFree(model: Function): boolean {
+  return declarationOf(model).names?.length === 0
+}
+
 /** The names of the relations to the records that contain a record of a model, for tools that open no database. */
 export function enclosureNames(model: Function): string[] {
   const { names, keys } = declarationOf(model)
   if (names) return names
   const models: unknown[] = ancestorsOf(model)
-  const required = new Set(
-    columnsOf(model)
-      .filter(({ options }) => options.nullable !== true)
-      .map(({ options, propertyName }) => options.name ?? propertyName),
+  const required = columnsOf(model).filter(({ options }) => options.nullable !== true)
+  const keyOf = new Map(
+    required.map(({ options, propertyName }) => [options.name ?? propertyName, propertyName]),
   )
   return getMetadataArgsStorage()
-    .joinColumns.filter(({ target, name }) => models.includes(target) && name !== undefined && keys.has(name))
-    .filter(({ name = '' }) => required.has(name))
+    .joinColumns.filter(({ target, name = '' }) => models.includes(target) && keys.has(keyOf.get(name) ?? ''))
     .map(({ propertyName }) => propertyName)
 }
 
