@@ -106,7 +106,9 @@ function indicesOf(table: string, indices: readonly Index[]) {
 /** An index of columns that are unique together. */
 export function uniqueIndex(columns: readonly string[], many: string): Index {
   return {
-    ...{ name: columns.join('_'), columns, isUnique: true },
+    name: columns.join('_'),
+    columns,
+    isUnique: true,
     why: `No two ${many} have the same ${columns.join(' and ')}.`,
   }
 }

@@ -110,26 +110,25 @@ export class RandomTrees {
       api: isApi,
     }
     return {
-      ...{
-        model: names.model,
-        singular: names.singular,
-        file: names.file,
-        path: names.fullPath,
-        param: names.param,
-      },
-      ...{
-        parent: parent?.model,
-        isOwned,
-        isPrivate,
-        isSingular,
-        isApi,
-        unique,
-        filters,
-        references,
-        isSearched: lists,
-      },
+      model: names.model,
+      singular: names.singular,
+      file: names.file,
+      path: names.fullPath,
+      param: names.param,
+      parent: parent?.model,
+      isOwned,
+      isPrivate,
+      isSingular,
+      isApi,
+      unique,
+      filters,
+      references,
+      isSearched: lists,
       above: parent ? [parent.model, ...parent.above] : [],
-      ...{ names, word, options, command: commandOf(word, options) },
+      names,
+      word,
+      options,
+      command: commandOf(word, options),
     }
   }
 
@@ -150,7 +149,10 @@ export class RandomTrees {
       const property = isList ? `${own === names.singular ? names.plural : `other_${names.plural}`}` : own
       return {
         name: isList ? `${own}_ids` : `${own}_id`,
-        ...{ property, target: model, isList, isNullable: isList || random.chance(0.4) },
+        property,
+        target: model,
+        isList,
+        isNullable: isList || random.chance(0.4),
       }
     })
   }

@@ -6,8 +6,10 @@ import type { TreeResource } from './random-trees.js'
  * the other one, and a reference across users, or across parents, gets the response to an unknown id.
  */
 export function walkOfTrees(resources: readonly TreeResource[]): string {
-  const plain = resources.map(({ names: _, options: __, word: ___, command: ____, ...resource }) => resource)
-  return `const RESOURCES = ${JSON.stringify(plain)}\n${WALK}`
+  const facts = JSON.stringify(resources, (key, value: unknown) =>
+    key === 'names' || key === 'options' ? undefined : value,
+  )
+  return `const RESOURCES = ${facts}\n${WALK}`
 }
 
 const WALK = String.raw`
@@ -87,7 +89,7 @@ describe('The trees', () => {
     return text === other ? '' : text.slice(start - 60, start + 60) + ' | ' + other.slice(start - 60, start + 60)
   }
 
-  /** What a response to the first user has of the other one. */
+  /** Returns the ids and texts of the other user in a response to the first one. */
   function leaks(label, { text }, ids = foreignIds) {
     return [...ids, 'planted-foreign'].filter((one) => text.includes(one)).map((one) => label + ' has ' + one)
   }
