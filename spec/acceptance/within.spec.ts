@@ -555,7 +555,7 @@ describe('References below a parent', () => {
       }
     })
 
-    it('needs the policy like any other, also if its model is within nothing', async () => {
+    it('needs the policy like any other, even if its model is within nothing', async () => {
       const save = (options?: { move: boolean }) =>
         within('bob', async (ctx) => {
           const branch = await ctx.unscoped.find(Branch, ada.branch.id)
