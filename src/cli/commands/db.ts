@@ -220,9 +220,8 @@ async function check(database: Database): Promise<void> {
 }
 
 function describeCrossing({ name, count }: Crossing): string {
-  const what =
-    count === 1 ? '1 stored reference leads to a record' : `${count} stored references lead to records`
-  return `${name}: ${what} of another parent (see @Within). No response shows it, and no request can store another one. Correct it with SQL or in the console.`
+  const what = count === 1 ? 'stored reference leads' : 'stored references lead'
+  return `${name}: ${count} ${what} out of the parent (see @Within). No response shows such a record, and no request can store such a reference. Correct it with SQL or in the console.`
 }
 
 /** It is not a problem: some values must be unique among all. */
