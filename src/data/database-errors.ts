@@ -9,6 +9,7 @@ import {
 } from '../errors.js'
 import { humanize } from '../naming/words.js'
 import { kindOf } from './attributes/attributes.js'
+import { transformRules } from './attributes/transform-metadata.js'
 import type { Problem } from './engines/engine.js'
 import { nameIn, problemOf, textsOf, type ProblemTexts } from './engines/problems.js'
 
@@ -94,9 +95,12 @@ function refine(problem: Problem | undefined, failure: Failure): Problem | undef
 function fieldOf(failure: Failure, problem: Problem): string | undefined {
   if (failure.column) return failure.column
   const columns = nameIn(failure, 'columns')?.split(/,\s*/).map(bareName) ?? columnsOfIndex(failure)
-  // A user cannot correct a key that the path sets, so the error belongs to another column. Without a request, each `_id` counts.
+  // A user cannot correct a key that the path sets, or one that no body sets, so the error belongs to another column. Without a
+  // request, each `_id` counts.
   const isFixed = (column: string) =>
-    failure.pathKeys?.has(attributeOf(column, failure.models)) ?? column.endsWith('_id')
+    failure.pathKeys
+      ? failure.pathKeys.has(attributeOf(column, failure.models)) || isUnbound(failure, column)
+      : column.endsWith('_id')
   const [field, ...others] = columns.filter((column) => !isFixed(column))
   // Such a constraint concerns several columns, and expressions like `tstzrange(starts_at, ends_at)`.
   if (problem === 'exclusion' && (others.length > 0 || !isColumn(failure, field))) return undefined
@@ -112,6 +116,16 @@ export function attributeOf(name: string, models: readonly EntityMetadata[]): st
   const columns = models.flatMap((model) => model.columns)
   const column = columns.find(({ databaseName, isVirtual }) => databaseName === name && !isVirtual)
   return column?.propertyName ?? name
+}
+
+/** Whether the model excludes a column from bodies, like the key of an owner. */
+function isUnbound({ metadata }: Failure, name: string): boolean {
+  const column = metadata?.columns.find(({ databaseName }) => databaseName === name)
+  return (
+    typeof metadata?.target === 'function' &&
+    column !== undefined &&
+    transformRules(metadata.target, column.propertyName, 'toClass').isExcluded
+  )
 }
 
 /** MariaDB and MySQL report only the name of an index. The model has its columns, or else the name contains one of theirs. */

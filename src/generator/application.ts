@@ -4,6 +4,7 @@ import { BadAttribute, CommandError, ParentNotRegistered } from '../command-erro
 import type { Attribute } from './arguments/attributes.js'
 import { modelNamesOf, namesOf, type Names } from './arguments/names.js'
 import { applicationName, isRegistered } from './files/registration.js'
+import { quote } from './files/lines.js'
 import { nearest } from '../naming/spelling.js'
 import { itemName } from '../naming/words.js'
 
@@ -49,6 +50,30 @@ function parentOf(folder: string, names: Names): string | undefined {
 export function ownerOfModel(folder: string, { singular }: Names): Names | undefined {
   const owner = /\.(\w+)_id === \w+\?\.id/.exec(textOf(folder, `src/policies/${singular}.ts`) ?? '')?.[1]
   return owner === undefined ? undefined : modelNamesOf(owner)
+}
+
+/** The models that contain the records of another model, according to its `@Within`. */
+export function enclosuresOfModel(folder: string, { singular }: Names): Names[] {
+  const [, relations = ''] =
+    /^@Within\(([^)]*)\)/m.exec(textOf(folder, `src/models/${singular}.ts`) ?? '') ?? []
+  const models = modelFiles(folder)
+  return [...relations.matchAll(/\w+/g)]
+    .map(([name]) => modelNamesOf(name))
+    .filter((one) => models.includes(one.singular))
+}
+
+/**
+ * The keys of the parents and of the owner of the records in a table, according to the model and its policy. Without them, an
+ * index would tell which values others have. Empty if each owner has only one record.
+ */
+export function keysOfTable(folder: string, table: string): string[] {
+  const names = modelNamesOf(itemName(table))
+  const text = textOf(folder, `src/models/${names.singular}.ts`) ?? ''
+  const owner = ownerOfModel(folder, names)
+  const keys = [...enclosuresOfModel(folder, names), ...(owner ? [owner] : [])].map(
+    ({ singular }) => `${singular}_id`,
+  )
+  return text.includes(`[${keys.map(quote).join(', ')}], { unique: true }`) ? [] : keys
 }
 
 /** Whether the handlers of a resource have a policy, generated or written by hand. */

@@ -394,7 +394,8 @@ export function rentalApplication(
   return app
 }
 
-function open(url: string): Promise<Database> {
+/** Opens the database at a URL, which has no tables before it is migrated. */
+export function open(url: string): Promise<Database> {
   const models = [Branch, Customer, Label, Rental, Quote, Line]
   return new Database({ test: { url }, models, migrations: [CreateBranches1700000000000] }, 'test').open()
 }
