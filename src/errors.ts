@@ -411,15 +411,12 @@ export class TransactionConflict extends ServiceUnavailable {
 /** 503: another request has changed or deleted a record since this one has read it. The transaction was rolled back. */
 export class VersionConflict extends TransactionConflict {}
 
-/** A record whose model has versions was loaded without its version, and cannot be compared with the row. */
-export class VersionNotLoaded extends Error {
-  constructor(model: string, version: string) {
-    super(
-      `The ${model} was loaded without ${version}, so its save could overwrite the changes of other requests. ` +
-        `Add "${version}" to the "select" of the query that loads it.`,
-    )
-  }
-}
+/** 500: a record was loaded without the version that its model has, so it cannot be compared with its row. */
+export class VersionNotLoaded extends internalError(
+  (model: string, version: string) =>
+    `The ${model} was loaded without ${version}, so this could overwrite the changes of other requests. ` +
+    `Add "${version}" to the "select" of the query that loads it.`,
+) {}
 
 /** 500: the connection was lost during the commit, so it is not known whether the request was carried out. */
 export class OutcomeUnknown extends HttpError {

@@ -287,7 +287,8 @@ describe('A stream of rows', () => {
             expect([response.status, response.json.detail]).to.deep.equal([
               500,
               'The rows of a stream of ctx.tx have not been read to the end. Read all of them before the next query and ' +
-                'before the handler ends, or make them ctx.body in the handler of a GET that writes nothing and has a status below 400.',
+                'before the handler ends, or make them ctx.body in the handler of a GET that writes nothing and has a status ' +
+                'below 400.',
             ])
           }
           expect(await database.manager.count(Shelf)).to.equal(0)

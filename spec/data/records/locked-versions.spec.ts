@@ -30,11 +30,13 @@ describe('A record that is loaded without its version', () => {
       })
       contract.title = 'b'
       const message =
-        'The Contract was loaded without lock_version, so its save could overwrite the changes of other requests. ' +
+        'The Contract was loaded without lock_version, so this could overwrite the changes of other requests. ' +
         'Add "lock_version" to the "select" of the query that loads it.'
-      expect(String(await failure(saveRecord(database.manager, contract)))).to.equal(`Error: ${message}`)
+      expect(String(await failure(saveRecord(database.manager, contract)))).to.equal(
+        `VersionNotLoaded: ${message}`,
+      )
       expect(String(await failure(destroyRecord(unscopedWork(database.manager), contract)))).to.equal(
-        `Error: ${message}`,
+        `VersionNotLoaded: ${message}`,
       )
       expect((await database.manager.findOneByOrFail(Contract, { id })).title).to.equal('a')
     } finally {

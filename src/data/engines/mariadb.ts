@@ -153,17 +153,16 @@ export const mariadb: Engine = {
   },
 
   // InnoDB does not delete a row that refers to itself.
-  beforeDelete: ({ dataSource: { driver }, tablePath, foreignKeys, target }) =>
-    foreignKeys
-      .filter(({ columns, referencedEntityMetadata }) => {
-        return referencedEntityMetadata.target === target && columns.every(({ isNullable }) => isNullable)
-      })
-      .flatMap(({ columnNames, referencedColumnNames }) => {
-        const [key = '', referenced = ''] = [columnNames[0], referencedColumnNames[0]].map((name = '') =>
-          driver.escape(name),
-        )
-        return `UPDATE ${driver.escape(tablePath)} SET ${key} = NULL WHERE ${driver.escape('id')} = ? AND ${key} = ${referenced}`
-      }),
+  beforeDelete({ dataSource: { driver }, tablePath, foreignKeys, target }) {
+    const [table, id] = [driver.escape(tablePath), driver.escape('id')]
+    return foreignKeys.flatMap(({ columns, referencedColumns, referencedEntityMetadata }) => {
+      const [[column, second], [referenced]] = [columns, referencedColumns]
+      if (referencedEntityMetadata.target !== target || !column?.isNullable || !referenced || second)
+        return []
+      const [key, own] = [column, referenced].map(({ databaseName }) => driver.escape(databaseName))
+      return `UPDATE ${table} SET ${key} = NULL WHERE ${id} = ? AND ${key} = ${own}`
+    })
+  },
 
   async limitLocks(runner, milliseconds) {
     withShorterLimit.add(await runner.connect())

@@ -1,5 +1,5 @@
 /** The number of keys in one statement, which may contain each of them twice. SQLite accepts 32,766 parameters. */
-export const maxKeys = 10_000
+const maxKeys = 10_000
 
 /** Runs a query for any number of keys, with a part of them in each statement. Returns the results of all parts. */
 export async function inParts<Key, Result>(
