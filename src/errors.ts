@@ -546,7 +546,9 @@ export class LockWhileReading extends namedError(
 
 /** A test's factory cannot create a record, because its model or the database rejects it. */
 export class FactoryError extends namedError((model: string, { messages }: ValidationErrors) => {
-  const sentences = Object.entries(messages).map(([field, texts]) => `${field}: ${texts.join(' ')}`)
+  const sentences = Object.entries(messages)
+    .map(([field, texts]) => `${field}: ${texts.join(' ')}`)
+    .map((sentence) => sentence.replace(/(?<![.!?])$/, '.'))
   return (
     `The factory cannot create a ${model}: ${sentences.join(' ')} ` +
     `Pass valid values, or define defaults: factory.define(${model}, (n) => ({ ... })).`

@@ -8,6 +8,7 @@ import { ownKeysOf } from '../data/records/loaded-relations.js'
 import { saveRecord } from '../data/records/save.js'
 import { enclosuresOf } from '../data/records/within.js'
 import { unscopedWork } from '../data/records/work.js'
+import { getMetadataStorage } from '../data/validation/class-validator.js'
 import { FactoryError } from '../errors.js'
 
 /** The class of a model. */
@@ -167,7 +168,15 @@ const VALUES: Record<AttributeKind, (n: number, column: ColumnMetadata) => unkno
 
 function valueOf(column: ColumnMetadata, n: number): unknown {
   const kind = kindOf(column.type)
+  if (isEmail(column)) return `user-${n}-${newId()}@example.com`
   return kind && VALUES[kind](n, column)
+}
+
+/** Whether a text must be an email address, according to the rules of its model. */
+function isEmail({ entityMetadata, propertyName }: ColumnMetadata): boolean {
+  return getMetadataStorage()
+    .getTargetValidationMetadatas(classOf(entityMetadata), '', false, false)
+    .some((rule) => rule.propertyName === propertyName && rule.name === 'isEmail')
 }
 
 /** The name of the column with a unique suffix; if that is too long for the column, a number with the length of the column. */
