@@ -101,6 +101,9 @@ describe('The generated application of a rental company', () => {
       .and.to.contain("columnNames: ['branch_id', 'code']")
     expect(added).to.contain("column(runner, 'code', 'string', { isNullable: true })")
     expect(added).to.contain("await runner.dropIndex('rentals', 'rentals_branch_id_code')")
+    expect(sourceOf('add_code_to_items', 'code:nulls.String:unique')).to.contain(
+      "['branch_id', 'user_id', 'code']",
+    )
     expect(sourceOf('add_code_to_profiles', 'code:nulls.String:unique')).to.contain('isUnique: true }')
     expect(sourceOf('add_code_to_branches', 'code:nulls.String:unique')).to.contain("['user_id', 'code']")
   })

@@ -4,7 +4,6 @@ import { BadAttribute, CommandError, ParentNotRegistered } from '../command-erro
 import type { Attribute } from './arguments/attributes.js'
 import { modelNamesOf, namesOf, type Names } from './arguments/names.js'
 import { applicationName, isRegistered } from './files/registration.js'
-import { quote } from './files/lines.js'
 import { nearest } from '../naming/spelling.js'
 import { itemName } from '../naming/words.js'
 
@@ -69,11 +68,12 @@ export function enclosuresOfModel(folder: string, { singular }: Names): Names[] 
 export function keysOfTable(folder: string, table: string): string[] {
   const names = modelNamesOf(itemName(table))
   const text = textOf(folder, `src/models/${names.singular}.ts`) ?? ''
+  const parents = enclosuresOfModel(folder, names).map(({ singular }) => `${singular}_id`)
   const owner = ownerOfModel(folder, names)
-  const keys = [...enclosuresOfModel(folder, names), ...(owner ? [owner] : [])].map(
-    ({ singular }) => `${singular}_id`,
-  )
-  return text.includes(`[${keys.map(quote).join(', ')}], { unique: true }`) ? [] : keys
+  if (!owner) return parents
+  const key = `${owner.singular}_id`
+  const isOnlyOne = parents.length === 0 && text.includes(`['${key}'], { unique: true }`)
+  return isOnlyOne ? [] : [...parents, key]
 }
 
 /** Whether the handlers of a resource have a policy, generated or written by hand. */

@@ -179,7 +179,7 @@ export function planOf(
     model: options.useModel === undefined ? names : modelNamesOf(options.useModel),
     attributes,
     routes: parseRoutes(options.route ?? [], names),
-    uniques: uniquesOf(
+    uniques: withKeys(
       [
         ...parsed.filter(({ isUnique }) => isUnique && within.length > 0).map(({ name }) => [name]),
         ...(options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
@@ -202,7 +202,7 @@ export function planOf(
  * The columns of unique indexes, which begin with the keys of the parent and of the owner, so that nobody learns which values
  * others have. An index that already has one of these keys is as it was written.
  */
-export function uniquesOf(uniques: readonly string[][], keys: readonly string[]): string[][] {
+function withKeys(uniques: readonly string[][], keys: readonly string[]): string[][] {
   return uniques.map((columns) =>
     columns.some((name) => keys.includes(name)) ? columns : [...keys, ...columns],
   )
