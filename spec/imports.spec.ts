@@ -42,6 +42,7 @@ const rules: Record<string, Rule> = {
     imports: [
       'data/records/save',
       'http/binder',
+      'http/body/rejected-files',
       'http/preconditions',
       'http/private-responses',
       'http/security/own-site',

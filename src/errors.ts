@@ -344,7 +344,7 @@ export class RowsNotRead extends httpError(
   500,
   () =>
     'The rows of a stream of ctx.tx have not been read to the end. Read all of them before the next query and before the ' +
-    'handler ends, or make them ctx.body in the handler of a GET that writes nothing.',
+    'handler ends, or make them ctx.body in the handler of a GET that writes nothing and has a status below 400.',
 ) {}
 
 /**
@@ -410,6 +410,13 @@ export class TransactionConflict extends ServiceUnavailable {
 
 /** 503: another request has changed or deleted a record since this one has read it. The transaction was rolled back. */
 export class VersionConflict extends TransactionConflict {}
+
+/** 500: a record was loaded without the version that its model has, so it cannot be compared with its row. */
+export class VersionNotLoaded extends internalError(
+  (model: string, version: string) =>
+    `The ${model} was loaded without ${version}, so this could overwrite the changes of other requests. ` +
+    `Add "${version}" to the "select" of the query that loads it.`,
+) {}
 
 /** 500: the connection was lost during the commit, so it is not known whether the request was carried out. */
 export class OutcomeUnknown extends HttpError {
@@ -539,7 +546,9 @@ export class LockWhileReading extends namedError(
 
 /** A test's factory cannot create a record, because its model or the database rejects it. */
 export class FactoryError extends namedError((model: string, { messages }: ValidationErrors) => {
-  const sentences = Object.entries(messages).map(([field, texts]) => `${field}: ${texts.join(' ')}`)
+  const sentences = Object.entries(messages)
+    .map(([field, texts]) => `${field}: ${texts.join(' ')}`)
+    .map((sentence) => sentence.replace(/(?<![.!?])$/, '.'))
   return (
     `The factory cannot create a ${model}: ${sentences.join(' ')} ` +
     `Pass valid values, or define defaults: factory.define(${model}, (n) => ({ ... })).`

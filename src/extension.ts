@@ -18,6 +18,7 @@ export { loggedError } from './logging/logger.js'
 export { redactedPath } from './logging/redacted-path.js'
 export { logFields } from './logging/request-logger.js'
 export { configuredBaseUrl } from './routing/base-url.js'
+export { localAddress } from './server/port.js'
 export { readSession, storedSessionId } from './sessions/session-store.js'
 
 // Transactions

@@ -1,10 +1,12 @@
 import 'reflect-metadata'
+import { once } from 'node:events'
 import { existsSync, openSync, readSync } from 'node:fs'
-import { App, parameterLogger } from '../../src/index.js'
+import { App, parameterLogger, type Context } from '../../src/index.js'
+import { openapi } from '../../src/openapi/index.js'
 import { Post } from '../applications/kit/post.js'
 
 /**
- * An application that reads bodies and binds them, and measures the longest stretch of work between two turns of the event
+ * An application that reads bodies and binds them, reports its memory, and measures the longest stretch of work between two turns of the event
  * loop, in which it answers nobody else.
  */
 const now = clock()
@@ -33,6 +35,17 @@ app.get('/longest', (ctx) => {
   ctx.body = String(longest)
   longest = 0
 })
+app.get('/memory', (ctx) => {
+  for (let round = 0; round < 3; round++) globalThis.gc?.()
+  const { heapUsed, external, rss } = process.memoryUsage()
+  ctx.body = { used: heapUsed + external, rss }
+})
+// Responds when the client has left.
+const wait = (ctx: Context): Promise<unknown> => once(ctx.res, 'close')
+app.get('/wait', wait)
+app.post('/wait', wait, { body: false })
+app.get('/large', (ctx) => void (ctx.body = Buffer.alloc(1_000_000)))
+app.extend(openapi('/openapi.json', { title: 'Bodies', version: '1', page: '/docs' }))
 app.use(parameterLogger())
 app.get('/', (ctx) => ctx.respond({ json: { locale: ctx.locale, size: Object.keys(ctx.query).length } }))
 app.post('/', (ctx) => {

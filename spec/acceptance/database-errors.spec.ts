@@ -109,6 +109,12 @@ const cases: Case[] = [
     without: ['sqlite'],
   },
   {
+    what: 'a taken value in a column with another name than its attribute',
+    save: { title: 'new', email: 'taken' },
+    status: 409,
+    errors: { email: ['Email has already been taken.'] },
+  },
+  {
     what: 'a value outside an enumeration',
     insert: { title: 'new', kind: 'drama' },
     status: 422,
@@ -148,8 +154,37 @@ describe('A handler whose record the database rejects', () => {
       const response = await site.delete('/', json)
       expect(response.status).to.equal(409)
       expect(response.json.errors).to.deep.equal({
-        base: ['This cannot be deleted because another record refers to it.'],
+        base: ['This cannot be deleted because other records refer to it: Books.'],
       })
+      expect(response.json.codes).to.deep.equal({ base: ['referenced'] })
+      // The transaction continues after the rejected record.
+      handle(async (ctx) => {
+        await ctx.destroy(await ctx.find(Shelf, shelf.id)).catch(() => undefined)
+        ctx.body = { count: await ctx.tx.count(Book) }
+      })
+      expect((await site.delete('/', json)).json).to.deep.equal({ count: 1 })
+    }))
+
+  it('returns a browser to the page with the button, which shows what refers to the record', () =>
+    withLibrary({ api: false }, async ({ site, database, handle }) => {
+      const shelf = await fill(database)
+      const page = `${site.url}/?page=2`
+      handle(async (ctx) => {
+        if (ctx.method === 'GET') ctx.body = ctx.takeFlash()
+        else await ctx.destroy(await ctx.find(Shelf, shelf.id))
+      })
+      const send = (headers: Record<string, string>) =>
+        site.post('/', { form: { _method: 'DELETE' }, headers })
+      const response = await send({ referer: page })
+      expect([response.status, response.headers.get('location')]).to.deep.equal([303, page])
+      const message = 'This cannot be deleted because other records refer to it: Books.'
+      expect((await site.get('/?page=2')).json).to.deep.equal([{ type: 'danger', message }])
+      expect(await database.manager.count(Shelf)).to.equal(1)
+      for (const referer of ['', 'https://elsewhere.example.com/']) {
+        const rejected = await send(referer ? { referer } : {})
+        expect(rejected.status).to.equal(409)
+        expect(rejected.text).to.contain(message)
+      }
     }))
 
   describe('and that catches the error', () => {
@@ -193,6 +228,7 @@ async function titles(database: Database): Promise<string[]> {
 /** One book on a shelf. */
 async function fill(database: Database): Promise<Shelf> {
   const shelf = await newShelf(database)
-  await database.manager.insert(Book, { title: 'taken', number: 'taken', shelf_id: shelf.id, place: 1 })
+  const taken = { title: 'taken', number: 'taken', email: 'taken' }
+  await database.manager.insert(Book, { ...taken, shelf_id: shelf.id, place: 1 })
   return shelf
 }

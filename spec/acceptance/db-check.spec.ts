@@ -79,6 +79,36 @@ describe('kit db check', () => {
     expect([status, output]).to.deep.equal([0, 'The database has all indexes that the lists need.'])
   })
 
+  it('counts references to records of another parent, and fails, and names unique indexes over all parents', async () => {
+    const below = ['--parent', 'branch']
+    await kit(application.folder, ['generate', 'resource', 'branch', 'name'])
+    await kit(application.folder, ['generate', 'resource', 'customer', 'name', ...below])
+    await kit(application.folder, ['generate', 'resource', 'rental', 'customer:references', ...below])
+    await kit(application.folder, ['db', 'migrate'])
+    const now = "'2026-01-01 00:00:00.000', '2026-01-01 00:00:00.000'"
+    run(`
+      INSERT INTO branches (id, name, created_at, updated_at) VALUES ('a', 'A', ${now}), ('b', 'B', ${now});
+      INSERT INTO customers (id, name, branch_id, created_at, updated_at) VALUES ('c', 'C', 'a', ${now});
+      INSERT INTO rentals (id, customer_id, branch_id, created_at, updated_at)
+        VALUES ('d', 'c', 'a', ${now}), ('e', 'c', 'b', ${now}), ('f', 'c', 'b', ${now});
+      CREATE UNIQUE INDEX customers_name ON customers (name);
+    `)
+    expect(await check()).to.deep.equal({
+      status: 1,
+      output: [
+        'Rental.customer: 2 stored references lead out of the parent (see @Within). No response shows such a record, and no request can store such a reference. Correct it with SQL or in the console.',
+        'Note: The values of name in customers are unique over all parents (customers_name), so a conflict tells what others have. If they need only be unique within one, let the index begin with branch_id.',
+      ].join('\n'),
+      errors: 'The database has 1 problem.',
+    })
+    run("DELETE FROM rentals WHERE branch_id = 'b'")
+    const { status, output } = await check()
+    expect([status, output.split('\n').at(-1)]).to.deep.equal([
+      0,
+      'The database has all indexes that the lists need.',
+    ])
+  })
+
   it('reports a declaration that does not fit the model', async () => {
     const file = join(application.folder, 'src/actions/posts.ts')
     writeFileSync(file, readFileSync(file, 'utf8').replace("search: ['title']", "search: ['votes']"))

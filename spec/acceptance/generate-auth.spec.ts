@@ -266,6 +266,13 @@ describe('kit generate auth', () => {
       expect(application.compile()).to.deep.equal({ status: 0, output: '' })
     })
 
+  it('rejects a later resource whose texts have the ids of the pages', () => {
+    generate(application.folder, authActions(application.folder, 'user'))
+    expect(() => resourceActions(application.folder, 'account', { attributes: ['name'] })).to.throw(
+      'The text "account" of accounts has the id of a text in another file in locales/. Choose another name.',
+    )
+  })
+
   it('rejects a model in a namespace', () => {
     expect(() => authActions(application.folder, 'admin/user')).to.throw('instead of "admin/user"')
   })

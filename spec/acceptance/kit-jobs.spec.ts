@@ -80,6 +80,21 @@ describeOnce('kit jobs and kit work', () => {
     expect(await list()).to.deep.equal([])
   })
 
+  it('list and discard jobs whose class was removed, by their name', async () => {
+    const { output: id } = await run('jobs', 'enqueue', 'nap', '{"seconds": 1}')
+    const path = join(folder, 'src/jobs/nap.ts')
+    writeFileSync(path, nap.replace('@Job({', "@Job({ name: 'doze',"))
+    const counts = await run('jobs')
+    expect(counts.output).to.contain('No class declares nap, so its jobs do not run.')
+    expect((await run('jobs', 'list', '--name', 'nap')).output).to.contain(id)
+    expect((await run('jobs', 'enqueue', 'nap', '{"seconds": 1}')).errors).to.equal(
+      'There is no job "nap". Known: doze.',
+    )
+    expect((await run('jobs', 'discard', '--name', 'nap', '-y')).output).to.equal('1 job is discarded.')
+    writeFileSync(path, nap)
+    expect(await list()).to.deep.equal([])
+  })
+
   it('list schedules', async () => {
     const { output } = await run('jobs', 'schedules', '--json')
     const [schedule] = JSON.parse(output) as Record<string, unknown>[]

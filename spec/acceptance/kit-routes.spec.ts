@@ -13,19 +13,35 @@ describe('kit routes', () => {
     const rows = output.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
     const host = 'http://127.0.0.1:3000'
     expect(rows).to.deep.equal([
-      ['METHOD', 'HOST', 'PATH', 'ALIASES', 'NAME', 'HANDLER'],
-      ['GET', host, '/', '', 'rootPath', 'home'],
-      ['GET', host, '/posts', '', 'postsPath', 'PostsResource.list'],
-      ['POST', host, '/posts', '', 'postsPath', 'PostsResource.create'],
-      ['GET', host, '/posts/new', '', 'newPostsPath', 'PostsResource.new'],
-      ['GET', host, '/posts/{post_id}', '', 'postPath', 'PostsResource.show'],
-      ['PUT', host, '/posts/{post_id}', '', 'postPath', 'PostsResource.update'],
-      ['DELETE', host, '/posts/{post_id}', '', 'postPath', 'PostsResource.destroy'],
-      ['GET', host, '/posts/{post_id}/edit', '', 'editPostPath', 'PostsResource.edit'],
-      ['GET', host, '/posts/{post_id}/comments', '', 'postCommentsPath', 'CommentsResource.list'],
-      ['POST', host, '/posts/{post_id}/comments', '', 'postCommentsPath', 'CommentsResource.create'],
-      ['GET', host, '/posts/{post_id}/comments/new', '', 'newPostCommentsPath', 'CommentsResource.new'],
-      ['GET', host, '/posts/{post_id}/comments/{comment_id}', '', 'postCommentPath', 'CommentsResource.show'],
+      ['METHOD', 'HOST', 'PATH', 'ALIASES', 'NAME', 'HANDLER', 'WITHIN'],
+      ['GET', host, '/', '', 'rootPath', 'home', ''],
+      ['GET', host, '/posts', '', 'postsPath', 'PostsResource.list', ''],
+      ['POST', host, '/posts', '', 'postsPath', 'PostsResource.create', ''],
+      ['GET', host, '/posts/new', '', 'newPostsPath', 'PostsResource.new', ''],
+      ['GET', host, '/posts/{post_id}', '', 'postPath', 'PostsResource.show', ''],
+      ['PUT', host, '/posts/{post_id}', '', 'postPath', 'PostsResource.update', ''],
+      ['DELETE', host, '/posts/{post_id}', '', 'postPath', 'PostsResource.destroy', ''],
+      ['GET', host, '/posts/{post_id}/edit', '', 'editPostPath', 'PostsResource.edit', ''],
+      ['GET', host, '/posts/{post_id}/comments', '', 'postCommentsPath', 'CommentsResource.list', 'post'],
+      ['POST', host, '/posts/{post_id}/comments', '', 'postCommentsPath', 'CommentsResource.create', 'post'],
+      [
+        'GET',
+        host,
+        '/posts/{post_id}/comments/new',
+        '',
+        'newPostCommentsPath',
+        'CommentsResource.new',
+        'post',
+      ],
+      [
+        'GET',
+        host,
+        '/posts/{post_id}/comments/{comment_id}',
+        '',
+        'postCommentPath',
+        'CommentsResource.show',
+        'post',
+      ],
       [
         'PUT',
         host,
@@ -33,6 +49,7 @@ describe('kit routes', () => {
         '',
         'postCommentPath',
         'CommentsResource.update',
+        'post',
       ],
       [
         'DELETE',
@@ -41,6 +58,7 @@ describe('kit routes', () => {
         '',
         'postCommentPath',
         'CommentsResource.destroy',
+        'post',
       ],
       [
         'GET',
@@ -49,6 +67,7 @@ describe('kit routes', () => {
         '',
         'editPostCommentPath',
         'CommentsResource.edit',
+        'post',
       ],
     ])
   })
@@ -72,6 +91,7 @@ describe('kit routes', () => {
         aliases: [],
         name: 'editPostPath',
         handler: 'PostsResource.edit',
+        within: [],
         file: route.file,
       },
     ])
@@ -103,6 +123,7 @@ describe('kit routes', () => {
 
   it('uses GET for a path alone', async () => {
     expect((await run('--match', '/posts/new')).output).to.include('Handler     PostsResource.new')
+    expect((await run('--match', '/posts/1/comments')).output).to.include('Within      post')
   })
 
   it('exits with status 1 when no route matches', async () => {

@@ -179,7 +179,7 @@ describe('The commands that run an application', function () {
       const body = (text: string): string =>
         `import type { Context } from 'resource-kit'\nimport { absoluteUrl } from 'resource-kit/mail'\n\n` +
         `export function home(ctx: Context) {\n  ctx.body = ${text}\n}\n`
-      const link = `${address.replace('127.0.0.1', 'localhost')}/inbox`
+      const link = `${address}/inbox`
 
       writeFileSync(home, body(`absoluteUrl('/inbox')`))
       expect(await eventually(address, '/inbox')).to.equal(link)

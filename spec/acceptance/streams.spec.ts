@@ -273,6 +273,10 @@ describe('A stream of rows', () => {
         await ctx.tx.insert(Shelf, { name: 'a' })
         return exports(5000)(ctx)
       },
+      'is an error if the status is 400 or above': async (ctx) => {
+        await exports(5000)(ctx)
+        ctx.status = 404
+      },
     }
     for (const [title, handler] of Object.entries(cases)) {
       it(`${title}, and saves nothing`, () =>
@@ -283,7 +287,8 @@ describe('A stream of rows', () => {
             expect([response.status, response.json.detail]).to.deep.equal([
               500,
               'The rows of a stream of ctx.tx have not been read to the end. Read all of them before the next query and ' +
-                'before the handler ends, or make them ctx.body in the handler of a GET that writes nothing.',
+                'before the handler ends, or make them ctx.body in the handler of a GET that writes nothing and has a status ' +
+                'below 400.',
             ])
           }
           expect(await database.manager.count(Shelf)).to.equal(0)

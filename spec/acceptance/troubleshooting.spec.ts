@@ -1,12 +1,16 @@
 import { expect } from 'chai'
+import { QueryFailedError } from 'typeorm'
 import { FilesExist, NoApplication, ParentNotRegistered } from '../../src/command-errors.js'
 import { explainConnectionError } from '../../src/data/engines/connection-errors.js'
+import { explainRejection } from '../../src/data/engines/sqlite/rejected-changes.js'
+import { nothingRemains } from '../../src/data/migrations/remains.js'
 import {
   CrossSiteRequest,
   BlockedHost,
   ForwardedInDevelopment,
   InvalidToken,
   MethodNotAllowed,
+  MigrationFailed,
   NoTransaction,
   NotAcceptable,
   NotAwaited,
@@ -25,12 +29,20 @@ import { codeBlocks } from '../support/documentation/code-blocks.js'
 
 const refused = Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 
+const inView = new Error('error in view adults after drop column: no such column: age')
+
 /** The errors that docs/troubleshooting.md explains, with the values of its examples. */
 const errors: unknown[] = [
   new NoApplication('/srv/shop'),
   new PortInUse(3000, new Error('EADDRINUSE')),
   explainConnectionError(refused, 'postgres://blog@127.0.0.1:5432/blog'),
   new PendingMigrations(['CreatePosts1795132800000']),
+  new MigrationFailed(
+    'RemoveAgeFromPeople1795132800000',
+    'run',
+    nothingRemains,
+    explainRejection(new QueryFailedError('', [], inView), 'people'),
+  ),
   thrownBy(() => sessionSecrets([], 'production')),
   thrownBy(() => parseAttributes(['title:strng'])),
   new FilesExist(['src/actions/posts.ts', 'src/models/post.ts']),

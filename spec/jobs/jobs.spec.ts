@@ -1,11 +1,13 @@
 import { expect } from 'chai'
 import { DeclarationError, type Database } from '../../src/index.js'
+import { beforeCommit } from '../../src/extension.js'
 import { jobQueue, type JobQueue } from '../../src/jobs/index.js'
 import { captureLog, type CapturedLog } from '../../src/testing/index.js'
 import { failure } from '../support/failure.js'
 import {
   Anything,
   behavior,
+  Checked,
   digests,
   digestsDatabase,
   digestsUrl,
@@ -18,6 +20,10 @@ import {
   Slow,
 } from '../support/applications/digests.js'
 import { Site } from '../support/site.js'
+
+function fails(): never {
+  throw new Error('read')
+}
 
 describe('Jobs', () => {
   let database: Database
@@ -159,6 +165,32 @@ describe('Jobs', () => {
     expect(await texts()).to.deep.equal([])
     expect((await rows())[0]).to.include({ state: 'waiting', attempts: 1 })
   })
+
+  it('are rolled back after their timeout, even if a check before the commit does not end', async () => {
+    behavior.perform = async (_args, job) => {
+      await job.save(Object.assign(new Effect(), { text: 'checked' }))
+      beforeCommit(job, () => new Promise(() => {}))
+    }
+    await add(database.manager, Checked, { text: 'a' })
+    expect(await failure(jobs.drain())).to.have.property('name', 'JobTimeout')
+    expect(await texts()).to.deep.equal([])
+    expect((await rows())[0]).to.include({ state: 'waiting', attempts: 1 })
+  })
+
+  for (const [what, thrown] of [
+    ['an object without a prototype', Object.create(null)],
+    ['a proxy that throws', new Proxy({}, { get: fails, getPrototypeOf: fails, has: fails, ownKeys: fails })],
+  ])
+    it(`fail like any other if they throw ${what}`, async () => {
+      behavior.perform = () => {
+        throw thrown
+      }
+      await add(database.manager, Once, { text: 'a' })
+      await jobs.drain({ rethrow: false })
+      const [row] = await rows()
+      expect(row).to.include({ state: 'dead', attempts: 1 })
+      expect(JSON.parse(String(row?.['error'])).message).to.contain('Throw an Error instead.')
+    })
 
   it('are due after a delay, or at a time', async () => {
     await add(database.manager, SendDigest, { text: 'a' }, { delay: '10 minutes' })

@@ -47,12 +47,12 @@ describe('Mails of mailer({ jobs })', () => {
   const rows = () => database.query('SELECT name, state, attempts FROM jobs') as Promise<unknown[]>
   const subjects = () => mails.all.map(({ to, text }) => `${to}: ${text}`)
 
-  it('are sent by a job of the request, and in specs collected when it runs', async () => {
+  it('are sent by a job of the request, and in specs collected once, after the commit', async () => {
     await open()
     await site.post('/', { json: {} })
     expect(await rows()).to.have.length(1)
-    expect(subjects()).to.deep.equal([])
-    await jobs.drain()
+    expect(subjects()).to.deep.equal(['ada@example.com: Hello Ada'])
+    expect(await jobs.drain()).to.deep.equal({ finished: 1, failed: [] })
     expect(subjects()).to.deep.equal(['ada@example.com: Hello Ada'])
     // The locale when the mail was enqueued.
     expect(mails.last?.locale).to.equal('en-US')
@@ -62,6 +62,7 @@ describe('Mails of mailer({ jobs })', () => {
     await open()
     await site.post('/', { json: { status: 422 } })
     expect(await rows()).to.deep.equal([])
+    expect(subjects()).to.deep.equal([])
   })
 
   it('are sent after the commit, and without a row, with queued: false', async () => {

@@ -95,8 +95,8 @@ describe('Mails', () => {
       to: 'ada@example.com',
       from: 'Shop <shop@example.com>',
       subject: 'Welcome, Ada',
-      html: '<p>Hello Ada &amp; friends</p><p><a href="http://localhost:3000/start?a=1&amp;b=2">Go</a></p>',
-      text: 'Hello Ada & friends\n\nGo: http://localhost:3000/start?a=1&b=2',
+      html: '<p>Hello Ada &amp; friends</p><p><a href="http://127.0.0.1:3000/start?a=1&amp;b=2">Go</a></p>',
+      text: 'Hello Ada & friends\n\nGo: http://127.0.0.1:3000/start?a=1&b=2',
       locale: 'en-US',
     })
   })
@@ -107,7 +107,7 @@ describe('Mails', () => {
     await site.close()
     expect(mails.last).to.deep.include({
       html: '<p>Hello Ada &amp; friends</p>',
-      text: 'Hello Ada & friends,\n\n  your order: http://localhost:3000/start?a=1&b=2',
+      text: 'Hello Ada & friends,\n\n  your order: http://127.0.0.1:3000/start?a=1&b=2',
     })
   })
 

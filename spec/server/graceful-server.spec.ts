@@ -125,6 +125,17 @@ describe('GracefulServer', () => {
       await until(() => answers().length === 10)
     })
 
+    it('closes the responses of all in flight when the client has left', async () => {
+      socket.write(gets(8))
+      await until(() => begun.length === 8)
+      let closed = 0
+      for (const [, res] of begun) res.on('close', () => (closed += 1))
+      socket.destroy()
+      await until(() => closed === 8)
+      await new Promise(setImmediate)
+      expect(closed).to.equal(8)
+    })
+
     it('begins none that wait when the client has left', async () => {
       socket.write(gets(20))
       await until(() => begun.length >= 8)

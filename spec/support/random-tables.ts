@@ -197,7 +197,8 @@ class Maker {
     }
     const view = `CREATE VIEW ${quote(`${this.name}_view`)} AS SELECT id, ${quote('size')} FROM ${table}`
     const type = this.isNumbered ? TYPES[engine].int : TYPES[engine].owner
-    const child = `CREATE TABLE ${quote(`${this.name}_children`)} (parent_id ${type}, FOREIGN KEY (parent_id) REFERENCES ${table} (id) ON DELETE CASCADE)`
+    const parent = `FOREIGN KEY (parent_id) REFERENCES ${table} (id) ON DELETE CASCADE`
+    const child = `CREATE TABLE ${quote(`${this.name}_children`)} (parent_id ${type}, ${parent})`
     return [
       ...this.some(0.4, () => triggers[engine]),
       ...this.some(0.3, () => view),

@@ -66,17 +66,26 @@ function partsOf(sql: string): string[] {
 }
 
 const FACTS = `
-  SELECT 'column ' || c.relname || '.' || a.attname || ' ' || format_type(a.atttypid, a.atttypmod) || ' ' || a.attnotnull
-    || a.attidentity::text || a.attgenerated::text || coalesce(' COLLATE ' || l.collname, '') || coalesce(' ' || pg_get_expr(d.adbin, d.adrelid), '') AS fact
-  FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid LEFT JOIN pg_collation l ON l.oid = a.attcollation
+  SELECT concat_ws(' ', 'column', c.relname || '.' || a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull,
+    a.attidentity::text || a.attgenerated::text, l.collname, pg_get_expr(d.adbin, d.adrelid)) AS fact
+  FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+  LEFT JOIN pg_collation l ON l.oid = a.attcollation
   LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum = a.attnum
-  WHERE c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped AND c.relnamespace = 'public'::regnamespace AND c.relname <> 'migrations'
+  WHERE c.relkind = 'r' AND a.attnum > 0 AND NOT a.attisdropped
+    AND c.relnamespace = 'public'::regnamespace AND c.relname <> 'migrations'
   UNION ALL
-  SELECT 'constraint ' || conrelid::regclass || ' ' || conname || ' ' || pg_get_constraintdef(oid) FROM pg_constraint
-  WHERE connamespace = 'public'::regnamespace AND conrelid <> 0 AND conrelid IS DISTINCT FROM to_regclass('migrations')
-  UNION ALL SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename <> 'migrations'
-  UNION ALL SELECT 'view ' || viewname || ' ' || definition FROM pg_views WHERE schemaname = 'public'
-  UNION ALL SELECT 'trigger ' || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
-  UNION ALL SELECT 'type ' || typname || ' ' || (SELECT string_agg(enumlabel, ',' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid)
-    FROM pg_type t WHERE typtype = 'e'
-  UNION ALL SELECT 'sequence ' || sequencename FROM pg_sequences WHERE sequencename <> 'migrations_id_seq'`
+  SELECT concat_ws(' ', 'constraint', conrelid::regclass, conname, pg_get_constraintdef(oid)) FROM pg_constraint
+  WHERE connamespace = 'public'::regnamespace AND conrelid <> 0
+    AND conrelid IS DISTINCT FROM to_regclass('migrations')
+  UNION ALL
+  SELECT 'index ' || indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename <> 'migrations'
+  UNION ALL
+  SELECT concat_ws(' ', 'view', viewname, definition) FROM pg_views WHERE schemaname = 'public'
+  UNION ALL
+  SELECT 'trigger ' || pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal
+  UNION ALL
+  SELECT concat_ws(' ', 'type', typname,
+    (SELECT string_agg(enumlabel, ',' ORDER BY enumsortorder) FROM pg_enum WHERE enumtypid = t.oid))
+  FROM pg_type t WHERE typtype = 'e'
+  UNION ALL
+  SELECT 'sequence ' || sequencename FROM pg_sequences WHERE sequencename <> 'migrations_id_seq'`

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { MaxLength, Matches } from 'class-validator'
+import { IsEmail, MaxLength, Matches } from 'class-validator'
 import { Column, Entity, Table } from 'typeorm'
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 import { column, Database, Model, primaryKey, timestamps } from '../../src/index.js'
@@ -14,6 +14,13 @@ class User extends Model {
   @MaxLength(20)
   @Column('varchar')
   email!: string
+}
+
+@Entity('readers')
+class Reader extends Model {
+  @IsEmail()
+  @Column('varchar')
+  address!: string
 }
 
 @Entity('codes')
@@ -147,6 +154,21 @@ describe('Factory', () => {
     await codes.close()
   })
 
+  it('fills the columns of email addresses', async () => {
+    const readers = new Database(
+      { test: { url: 'sqlite::memory:' }, models: [Reader], migrations: [] },
+      'test',
+    )
+    await readers.open()
+    await readers.synchronize()
+    const own = new Factory(readers)
+    const [first, second] = [await own.make(Reader), await own.make(Reader)]
+    expect(first.address)
+      .to.match(/^user-1-.*@example\.com$/)
+      .and.not.to.equal(second.address)
+    await readers.close()
+  })
+
   it('uses the defaults that the application defines for a model', async () => {
     const users = new Database(
       { test: { url: 'sqlite::memory:' }, models: [User], migrations: [CreateUsers1700000000000] },
@@ -156,7 +178,7 @@ describe('Factory', () => {
     await users.migrate()
     const own = new Factory(users)
     expect(String(await failure(own.make(User)))).to.match(
-      /cannot create a User: email: .*factory\.define\(User/,
+      /cannot create a User: email: .*[a-z]\. Pass valid values, .*factory\.define\(User/,
     )
     own.define(User, (n) => ({ email: `user${n}@example` }))
     expect((await own.make(User)).email).to.match(/^user\d@example$/)

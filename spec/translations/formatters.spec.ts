@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { dayFormat, memoizeByLocale } from '../../src/translations/formatters.js'
+import { dayFormat, directionOf, memoizeByLocale } from '../../src/translations/formatters.js'
 
 describe('memoizedByLocale(make)', () => {
   it('creates a formatter once', () => {
@@ -18,5 +18,13 @@ describe('memoizedByLocale(make)', () => {
     expect(count('de-x-0')).to.equal(first)
     count('de-x-100')
     expect(count('de-x-0')).not.to.equal(first)
+  })
+})
+
+describe('directionOf(locale)', () => {
+  it('is rtl for languages that are written from right to left', () => {
+    const locales = ['ar', 'ar-EG', 'he', 'fa-IR', 'ur', 'yi', 'uz-Arab', 'uz', 'de', 'en-US', 'xx_YY']
+    const found = locales.filter((locale) => directionOf(locale) === 'rtl')
+    expect(found).to.deep.equal(['ar', 'ar-EG', 'he', 'fa-IR', 'ur', 'yi', 'uz-Arab'])
   })
 })

@@ -214,6 +214,11 @@ describe('The error page', () => {
     }
   })
 
+  it('is laid out from right to left in such a language', () => {
+    const page = renderer.render('error', { locale: 'ar', dir: 'rtl', status: 500, title: 'Error' })
+    expect(page).to.contain('<html lang="ar" dir="rtl">')
+  })
+
   it('needs no helpers', () => {
     expect(renderer.render('error', { status: 500, title: 'Internal Server Error' }))
       .to.contain('<html lang="en">')

@@ -12,12 +12,13 @@ import { Extensions, rejectMisplacedHooks } from './extensions.js'
 import { DeclarationError } from '../errors.js'
 import { currentEnvironment } from '../common/environment.js'
 import { Assets } from '../http/static/assets.js'
-import { bodyReader } from '../http/body/body.js'
+import { bodyReader, defaultFilesLimit } from '../http/body/body.js'
 import { Cors } from '../http/security/cors.js'
 import { rejectCrossSiteForm } from '../http/security/cross-site.js'
 import { developmentHosts } from '../http/security/hosts.js'
 import { readForwarded } from '../http/security/forwarded.js'
 import { readQuery } from '../http/query.js'
+import { implyWithin } from '../data/records/within.js'
 import { checkOptions } from '../http/writable.js'
 import { removeStaleUploads } from '../http/body/upload-folders.js'
 import { Injector } from '../injection/injector.js'
@@ -29,7 +30,7 @@ import { knownTimeZone } from '../common/time-zones.js'
 import { Pages } from '../views/pages.js'
 import { securityHeaders } from '../middleware/security-headers.js'
 import { sessions } from '../sessions/session.js'
-import { canonicalPath } from '../routing/path.js'
+import { canonicalPath, PathPattern } from '../routing/path.js'
 import type { PathArguments, PathName } from '../routing/path-types.js'
 import type { Match } from '../routing/route-table.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
@@ -205,10 +206,23 @@ export class App extends Scope {
     const warnings = [...findShadowedRoutes(table), ...findMisspelledHandlers(items.keys())]
     for (const warning of warnings) logger.warn(warning)
     this.checkOptions()
+    this.implyWithin()
     // Not awaited, because it may have many files to delete. It never rejects.
     void removeStaleUploads()
     const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)
     await this.extensions.start(table.routes, background, logger, this.env)
+  }
+
+  /**
+   * Declares that the records of each resource are within those to which its path leads, unless their model has `@Within`.
+   *
+   * @internal
+   */
+  implyWithin(): void {
+    for (const { resource } of this.routes) {
+      const { model, parentKeys = [], parentPath = '' } = resource ?? {}
+      if (model) implyWithin(model, [...parentKeys, ...new PathPattern(parentPath).params])
+    }
   }
 
   /**
@@ -234,6 +248,7 @@ export class App extends Scope {
       folders: [resolve(templates)],
       cache: this.isProduction,
       checksAttributes: this.env === 'development',
+      filesLimit: this.settings.filesLimit ?? defaultFilesLimit,
     })
     const { env, defaultFormat } = this
     extendContext(this.koa.context, {

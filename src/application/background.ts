@@ -8,7 +8,7 @@ import { watchWaits } from '../data/engines/own-waits.js'
 import { LazyTransaction } from '../data/transactions/lazy-transaction.js'
 import { beginTransaction, transactionOf } from '../data/transactions/request-transaction.js'
 import { logFields, setRequestLogger } from '../logging/request-logger.js'
-import { currentPort } from '../server/port.js'
+import { localAddress } from '../server/port.js'
 import type { Declarations } from '../routing/scope.js'
 import { RequestQueries } from './request-queries.js'
 
@@ -82,8 +82,8 @@ function requestSubstitutes(): object {
     method: 'JOB',
     url: '/',
     protocol: 'http',
-    // For `ctx.urlFor` in development, when `BASE_URL` is not set. `kit dev` listens on its own port.
-    host: `localhost:${process.env['KIT_DEV_PORT'] || currentPort()}`,
+    // For `ctx.urlFor` in development, when `BASE_URL` is not set.
+    host: new URL(localAddress()).host,
     pathKeys: undefined,
     set: () => undefined,
     vary: () => undefined,
@@ -93,6 +93,8 @@ function requestSubstitutes(): object {
     // Policies do not apply, and nothing is bound.
     scopeFor: () => undefined,
     noteWrite: () => Promise.resolve(),
+    noteMove: () => Promise.resolve(),
+    noteFound: () => undefined,
     unreadable: () => [],
     bound: () => new Set(),
   }

@@ -6,7 +6,9 @@ import { MethodNotAllowed, RouteNotFound } from '../errors.js'
 import type { BodyReader } from '../http/body/body.js'
 import { hasForm } from '../http/body/body-kind.js'
 import { lastValue } from '../http/body/form-fields.js'
+import { requireForm } from '../http/body/rejected-files.js'
 import { hasUploads, removeUploads } from '../http/body/upload-folders.js'
+import { returnToPage } from '../http/errors/refused-delete.js'
 import { preventSharedCaching } from '../http/private-responses.js'
 import { checkQuery } from '../http/query.js'
 import { isPreflight, type Cors } from '../http/security/cors.js'
@@ -206,6 +208,7 @@ function readBody(parts: RequestParts): Middleware {
       else ctx.request.body = {}
     }
     parts.guard?.(ctx)
+    requireForm(ctx)
     await next()
   }
 }
@@ -217,7 +220,11 @@ function runRoute({ table }: RequestParts): Middleware {
     const left = ctx.route.beforeBody.filter((it) => !early.includes(it))
     // The layer's function calls `route.run`. A tracing tool may have wrapped it.
     const run = async (): Promise<unknown> => matchedLayer.get(ctx)?.stack[0]?.(ctx)
-    await (left.length > 0 ? chain([...left, run])(ctx) : run())
+    try {
+      await (left.length > 0 ? chain([...left, run])(ctx) : run())
+    } catch (error) {
+      if (!returnToPage(ctx, error)) throw error
+    }
   }
 
   return Object.assign(runRoute, { router: table.router })

@@ -9,6 +9,7 @@ import {
 } from '../errors.js'
 import { humanize } from '../naming/words.js'
 import { kindOf } from './attributes/attributes.js'
+import { transformRules } from './attributes/transform-metadata.js'
 import type { Problem } from './engines/engine.js'
 import { nameIn, problemOf, textsOf, type ProblemTexts } from './engines/problems.js'
 
@@ -22,6 +23,7 @@ const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says
   range: { status: 422, rule: 'range', says: 'is out of range' },
   type: { status: 422, rule: 'type', says: 'is not valid' },
   check: { status: 422, rule: 'check', says: 'is not allowed' },
+  exclusion: { status: 409, rule: 'exclusion', says: 'conflicts with another record' },
 }
 
 /** The field of errors that belong to the whole record, or to a column that the database does not name. */
@@ -52,7 +54,8 @@ export function explainDatabaseError(
 
   const sentence = problem && SENTENCES[problem]
   if (!sentence) return error
-  const field = problem === 'referenced' ? RECORD : (fieldOf(failure) ?? RECORD)
+  const column = problem === 'referenced' ? undefined : fieldOf(failure, problem)
+  const field = column === undefined ? RECORD : attributeOf(column, models)
   const attribute = field === RECORD ? humanizeModel(metadata) : humanize(field)
   return new ValidationErrors(sentence.status, { cause: error }).add(
     field,
@@ -89,12 +92,40 @@ function refine(problem: Problem | undefined, failure: Failure): Problem | undef
   return !column || kindOf(column.type) === 'json' ? 'type' : problem
 }
 
-function fieldOf(failure: Failure): string | undefined {
+function fieldOf(failure: Failure, problem: Problem): string | undefined {
   if (failure.column) return failure.column
   const columns = nameIn(failure, 'columns')?.split(/,\s*/).map(bareName) ?? columnsOfIndex(failure)
-  // A user cannot correct a key that the path sets, so the error belongs to another column. Without a request, each `_id` counts.
-  const isFixed = (column: string) => failure.pathKeys?.has(column) ?? column.endsWith('_id')
-  return columns.find((column) => !isFixed(column)) ?? columns[0]
+  // A user cannot correct a key that the path sets, or one that no body sets, so the error belongs to another column. Without a
+  // request, each `_id` counts.
+  const isFixed = (column: string) =>
+    failure.pathKeys
+      ? failure.pathKeys.has(attributeOf(column, failure.models)) || isUnbound(failure, column)
+      : column.endsWith('_id')
+  const [field, ...others] = columns.filter((column) => !isFixed(column))
+  // Such a constraint concerns several columns, and expressions like `tstzrange(starts_at, ends_at)`.
+  if (problem === 'exclusion' && (others.length > 0 || !isColumn(failure, field))) return undefined
+  return field ?? columns[0]
+}
+
+function isColumn({ metadata }: Failure, name: string | undefined): boolean {
+  return metadata?.columns.some(({ databaseName }) => databaseName === name) ?? false
+}
+
+/** The attribute of a column. The foreign key of a relation without an attribute has the name of its column. */
+export function attributeOf(name: string, models: readonly EntityMetadata[]): string {
+  const columns = models.flatMap((model) => model.columns)
+  const column = columns.find(({ databaseName, isVirtual }) => databaseName === name && !isVirtual)
+  return column?.propertyName ?? name
+}
+
+/** Whether the model excludes a column from bodies, like the key of an owner. */
+function isUnbound({ metadata }: Failure, name: string): boolean {
+  const column = metadata?.columns.find(({ databaseName }) => databaseName === name)
+  return (
+    typeof metadata?.target === 'function' &&
+    column !== undefined &&
+    transformRules(metadata.target, column.propertyName, 'toClass').isExcluded
+  )
 }
 
 /** MariaDB and MySQL report only the name of an index. The model has its columns, or else the name contains one of theirs. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { DataSource, QueryFailedError, TypeORMError } from 'typeorm'
-import type { DataSourceOptions, EntityManager, LoggerOptions, MixedList } from 'typeorm'
+import type { DataSourceOptions, EntityManager, EntityMetadata, LoggerOptions, MixedList } from 'typeorm'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../common/environment.js'
 import { checkNumbers, longestDelay } from '../common/numbers.js'
@@ -109,8 +109,8 @@ export class Database extends DataSource {
   /**
    * Opens the database. Concurrent calls open it once, and a call after a failure tries again.
    *
-   * @throws DeclarationError when a model is wrong, for example a column with a type that the engine lacks, or a property with
-   *   `@RelationIds` that does not belong to a many-to-many relation
+   * @throws DeclarationError when a model is wrong, for example a column with a type that the engine lacks, a property with
+   *   `@RelationIds` that does not belong to a many-to-many relation, or a lazy relation
    * @throws DatabaseNotOpened when it cannot be opened; the message contains the file or the host, the cause and the remedy
    */
   async open(): Promise<this> {
@@ -122,6 +122,7 @@ export class Database extends DataSource {
     await this.opening
     // Rejects wrong properties with `@RelationIds`.
     this.entityMetadatas.forEach(linksOf)
+    this.entityMetadatas.forEach(rejectLazyRelations)
     return this
   }
 
@@ -333,5 +334,15 @@ function missingDriver(url: string, cause: Error): DeclarationError {
   return new DeclarationError(
     `The database ${hidePassword(url)} needs the package "${name}". Run \`npm install ${name}\`.`,
     { cause },
+  )
+}
+
+/** Rejects a model with a lazy relation. TypeORM would load it over a connection that the work of a request does not know. */
+function rejectLazyRelations({ lazyRelations: [relation], targetName }: EntityMetadata): void {
+  if (!relation) return
+  const { propertyName } = relation
+  throw new DeclarationError(
+    `${targetName} has the lazy relation "${propertyName}", whose value is a promise. Responses and transactions do not ` +
+      `support lazy relations. Declare its type without Promise, and load it by ctx.load(record, '${propertyName}').`,
   )
 }

@@ -1,5 +1,6 @@
 import { environmentOf } from '../common/environment.js'
 import { noteBeginning } from './engines/own-waits.js'
+import type { Logger } from 'pino'
 import type { EntityManager, EntityTarget, FindOptionsOrder } from 'typeorm'
 import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } from '../errors.js'
 import { rejectBeforeBody } from '../common/before-body.js'
@@ -8,6 +9,7 @@ import { markTranslated, translateAdded } from './validation/added-errors.js'
 import type { Attribute } from './attributes/attributes.js'
 import { nestedAttributesOf } from './attributes/plain-attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
+import { conditionsFor, conditionsInPath, type PathRequest } from './lists/inside.js'
 import type { Where } from './records/conditions.js'
 import { loadRelations, type RelationOf } from './records/relations.js'
 import type { FindRecordOptions } from './records/locking.js'
@@ -17,8 +19,8 @@ import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './records/find.js'
 import { destroyRecord, isSaved, saveRecord } from './records/save.js'
 import { conditionsOf } from './records/record-state.js'
-import { referencesOutOfScope } from './records/scope.js'
 import { createStaleErrors } from './records/stale.js'
+import { enclosuresOf } from './records/within.js'
 import type { RecordWork } from './records/work.js'
 import type { LazyTransaction } from './transactions/lazy-transaction.js'
 import { transactionOf } from './transactions/request-transaction.js'
@@ -99,12 +101,16 @@ export interface DataMembers {
    * Reads the records that a form offers to choose from. If there are more than 1,000, only the selected records are read, and the
    * form has a text field for the id.
    *
-   * @param selected the ids that the form shows as chosen, or lists of them
+   * Below a parent whose model is in `@Within`, or whose resource is the `@Parent`, these are the records in the parents of the
+   * path. A selected id of another record is the choice "Not available" of the form, without its name.
+   *
+   * @param selected the ids that the form shows as chosen, or lists of them, and `{ for: record }` for the records to which this
+   *   record can refer, whatever the path is
    * @example const posts = await ctx.choices(Post, comment.post_id)
    */
   choices<T extends Model>(
     model: EntityTarget<T>,
-    ...selected: readonly (string | null | undefined | readonly string[])[]
+    ...selected: readonly (string | null | undefined | readonly string[] | { for: Model })[]
   ): Promise<Choices<T>>
 
   /** Validates a record without saving it. */
@@ -117,11 +123,14 @@ export interface DataMembers {
    * A record whose model has a version is only updated if it has the version that was read, and if the request contains no
    * other version. Otherwise the errors have the status 409 and the rule `stale`.
    *
+   * A reference to a record that does not exist, or that is in another parent than the record (`@Within`), is the error
+   * `reference`. A record stays in its parent, unless you set `move`.
+   *
    * @returns the errors, or undefined if the record was saved
    * @throws PreconditionFailed (412), PreconditionRequired (428) because of `If-Match`, `If-None-Match` and `requireMatch`
    * @throws VersionConflict (503, or retried) when another request was faster
    */
-  save(record: Model): Promise<ValidationErrors | undefined>
+  save(record: Model, options?: SaveOptions): Promise<ValidationErrors | undefined>
 
   /**
    * Deletes a record. The object keeps its id, so that the response can show it.
@@ -139,6 +148,16 @@ export interface DataMembers {
   translateErrors(errors: ValidationErrors): void
 }
 
+/** The options of `ctx.save`. */
+export interface SaveOptions {
+  /**
+   * Whether the record may move to another parent: the key of a relation in `@Within` may change. The policy is asked for `update`
+   * where the record was, and for `create` where it will be. All its references are checked, and the errors have the status 409
+   * while a record is in it, or refers to it from the old parent.
+   */
+  move?: boolean
+}
+
 /** The options of `ctx.findAll`. */
 export interface FindAllOptions<T> {
   where?: Where<T> | Where<T>[]
@@ -146,10 +165,11 @@ export interface FindAllOptions<T> {
 }
 
 /** The parts of the context that these methods use. */
-interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
+interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
   readonly env: string
   readonly method: string
   readonly locale: string
+  readonly log: Pick<Logger, 'warn'>
   status: number
   set(header: string, value: string): void
   setPageHeaders(pagination: Pagination): void
@@ -157,8 +177,12 @@ interface DataRequest extends ListRequest, Omit<RecordWork, 'tx'> {
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
   /** The attributes of a record that the request has set. */
   bound(record: object): ReadonlySet<string>
+  /** The fields whose files are too large. */
+  reportRejectedFiles(): { fields: readonly string[]; max: string } | undefined
   compareVersion(record: object, attempt: object, conditions?: object): RecordWork['comparison']
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
+  noteMove(record: Model, before: Model): Promise<void>
+  noteFound(record: Model): void
 }
 
 export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
@@ -174,7 +198,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, (work) => {
       rejectLockWhileReading(this, options)
       rejectUndefined(this, work, model, { id })
-      return findRecord(work, model, id, options)
+      return noted(this, findRecord(work, model, id, options))
     })
   },
 
@@ -182,7 +206,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return inTransaction(this, (work) => {
       rejectLockWhileReading(this, options)
       rejectUndefined(this, work, model, conditions)
-      return findRecordBy(work, model, conditions, options)
+      return noted(this, findRecordBy(work, model, conditions, options))
     })
   },
 
@@ -210,23 +234,37 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   choices(model, ...selected) {
-    return inTransaction(this, (work) => findChoices(work, model, selected.flat()))
+    const forms = selected.filter((item) => typeof item === 'object' && item !== null && 'for' in item)
+    const ids = selected.filter((item) => typeof item !== 'object' || item === null || Array.isArray(item))
+    return inTransaction(this, async (work) => {
+      const metadata = work.tx.dataSource.getMetadata(model)
+      const [form] = forms
+      const where = form
+        ? await conditionsFor(work, metadata, form.for)
+        : await conditionsInPath(work, metadata, this)
+      return findChoices(work, model, ids.flat(), where)
+    })
   },
 
   async validate(record) {
     return setLanguage(this, await validate(record, this.translate, unreadErrors(this, record)))
   },
 
-  save(record) {
+  save(record, { move: moves = false } = {}) {
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
-      await this.noteWrite(record, isNew ? 'create' : 'update')
+      const { dataSource } = work.tx
+      const canMove = moves && !isNew && enclosuresOf(dataSource.getMetadata(record.constructor)).length > 0
+      const move = canMove ? (before: Model) => this.noteMove(record, before) : undefined
+      if (!move) await this.noteWrite(record, isNew ? 'create' : 'update')
       if (!isNew) work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
       if (work.comparison === 'stale') {
         const stale = await createStaleErrors(work, record, this.bound(record), this.unreadable(record))
         return setLanguage(this, stale)
       }
-      const errors = await saveRecord(work, record, await boundErrors(this, work, record))
+      const options = { bound: this.bound(record), move }
+      const errors = await saveRecord(work, record, unreadErrors(this, record), options)
+      adviseMove(this, record, errors)
       return setLanguage(this, errors)
     })
   },
@@ -244,6 +282,25 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     translateAdded(errors, this.route?.resource?.model, this.translate)
     setLanguage(this, errors)
   },
+}
+
+/** Notes a record that may be one of those in the path. */
+function noted<T extends Model>(ctx: DataRequest, finding: Promise<T>): Promise<T> {
+  if (!ctx.route?.parents?.length) return finding
+  return finding.then((record) => {
+    ctx.noteFound(record)
+    return record
+  })
+}
+
+/** In development, explains how a record is moved. */
+function adviseMove({ env, log }: DataRequest, { constructor }: Model, errors?: ValidationErrors): void {
+  const [key] = [...(errors?.fields ?? [])].find(([, [violation]]) => violation?.rule === 'fixed') ?? []
+  if (key === undefined || env !== 'development') return
+  log.warn(
+    `${key} of a saved ${constructor.name} was changed, but a ${constructor.name} stays where it is. ` +
+      'To move it, call ctx.save(record, { move: true }).',
+  )
 }
 
 /** Runs work in the request's transaction, which cannot be committed before the work has ended. */
@@ -267,8 +324,8 @@ class RequestWork implements RecordWork {
     return this.ctx.pathKeys
   }
 
-  scopeFor(model: Function | string) {
-    return this.ctx.scopeFor(model)
+  scopeFor(model: Function | string, where?: object) {
+    return this.ctx.scopeFor(model, where)
   }
 }
 
@@ -282,29 +339,17 @@ function transactionFor(ctx: object): LazyTransaction {
   return transaction
 }
 
-/** The errors of the fields that the request has set: values of another type, and references outside of a scope. */
-async function boundErrors(
-  ctx: DataRequest,
-  work: RecordWork,
-  record: Model,
-): Promise<ValidationErrors | undefined> {
-  const unread = unreadErrors(ctx, record)
-  const names = await referencesOutOfScope(work, record, ctx.bound(record))
-  if (names.length === 0) return unread
-  const errors = unread ?? new ValidationErrors()
-  for (const name of names) {
-    const isList = Array.isArray(Reflect.get(record, name))
-    const reason = isList ? 'contains a record that does not exist' : 'does not exist'
-    addError(ctx, record, errors, name, isList ? 'references' : 'reference', reason)
-  }
-  return errors
-}
-
-/** The errors of the fields whose values could not be converted, also of those of the objects in a record: `lines.1.quantity`. */
+/**
+ * The errors of the fields whose values could not be converted, also of those of the objects in a record (`lines.1.quantity`),
+ * and of files that are too large.
+ */
 function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | undefined {
   const unread = unreadFields(ctx, record)
-  if (unread.length === 0) return undefined
+  const files = ctx.bound(record).size > 0 ? ctx.reportRejectedFiles() : undefined
+  if (unread.length === 0 && !files) return undefined
   const errors = new ValidationErrors()
+  for (const field of files?.fields ?? [])
+    addError(ctx, record, errors, field, 'file_size', 'is too large', { max: files?.max })
   for (const { owner, prefix, attribute, value } of unread) {
     const { isList, nested, kind, name } = attribute
     const isBlank = !isList && (value === null || (typeof value === 'string' && value.trim() === ''))

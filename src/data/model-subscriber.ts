@@ -26,7 +26,7 @@ export class ModelSubscriber implements EntitySubscriberInterface<GeneratedColum
   /** Relations that TypeORM has loaded with a record are not written with it, just as those of `ctx.load`. */
   afterLoad(record: GeneratedColumns, event?: LoadEvent<GeneratedColumns>): void {
     // Reading a lazy relation would load it.
-    for (const { propertyName, isLazy } of event?.metadata.relations ?? [])
-      if (!isLazy && Reflect.get(record, propertyName) !== undefined) markLoaded(record, propertyName)
+    for (const { propertyName } of event?.metadata.relations ?? [])
+      if (Reflect.get(record, propertyName) !== undefined) markLoaded(record, propertyName)
   }
 }

@@ -51,6 +51,31 @@ export function ownerOfModel(folder: string, { singular }: Names): Names | undef
   return owner === undefined ? undefined : modelNamesOf(owner)
 }
 
+/** The models that contain the records of another model, according to its `@Within`. */
+export function enclosuresOfModel(folder: string, { singular }: Names): Names[] {
+  const [, relations = ''] =
+    /^@Within\(([^)]*)\)/m.exec(textOf(folder, `src/models/${singular}.ts`) ?? '') ?? []
+  const models = modelFiles(folder)
+  return [...relations.matchAll(/\w+/g)]
+    .map(([name]) => modelNamesOf(name))
+    .filter((one) => models.includes(one.singular))
+}
+
+/**
+ * The keys of the parents and of the owner of the records in a table, according to the model and its policy. Without them, an
+ * index would tell which values others have. Empty if each owner has only one record.
+ */
+export function keysOfTable(folder: string, table: string): string[] {
+  const names = modelNamesOf(itemName(table))
+  const text = textOf(folder, `src/models/${names.singular}.ts`) ?? ''
+  const parents = enclosuresOfModel(folder, names).map(({ singular }) => `${singular}_id`)
+  const owner = ownerOfModel(folder, names)
+  if (!owner) return parents
+  const key = `${owner.singular}_id`
+  const isOnlyOne = parents.length === 0 && text.includes(`['${key}'], { unique: true }`)
+  return isOnlyOne ? [] : [...parents, key]
+}
+
 /** Whether the handlers of a resource have a policy, generated or written by hand. */
 export function hasPolicy(folder: string, names: Names): boolean {
   return /^@Resource\([^)]*\bpolicy:/m.test(handlersIn(folder, names))

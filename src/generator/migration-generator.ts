@@ -2,13 +2,14 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { camelize } from 'inflection'
 import { CommandError } from '../command-errors.js'
-import { readApplication, requireReference } from './application.js'
-import { parseAttributes, type Attribute } from './arguments/attributes.js'
+import { keysOfTable, readApplication, requireReference } from './application.js'
+import { parseAttributes, withoutUnique, type Attribute } from './arguments/attributes.js'
 import { KINDS } from './arguments/kinds.js'
 import type { FileAction } from './files/files.js'
+import { quote } from './files/lines.js'
 import { migrationNames } from './migration-names.js'
 import { nameOf, snakeCase, tableOf } from './arguments/names.js'
-import { indexName, tableLocals, whyIndexed } from './tables.js'
+import { indexName, tableLocals, uniqueIndex, whyIndexed } from './tables.js'
 import { renderScaffolds } from './files/templates.js'
 import { nearest } from '../naming/spelling.js'
 
@@ -27,8 +28,12 @@ export function migrationActions(
 ): FileAction[] {
   readApplication(folder)
   const name = nameOf('migration', word, 'create_posts or add_state_to_posts')
-  const attributes = parseAttributes(attributeWords)
   const { kind, table } = meaningOf(folder, name)
+  const parsed = parseAttributes(attributeWords)
+  const keys = kind === 'empty' ? [] : keysOfTable(folder, table)
+  const isWithin =
+    keys.length > 0 && (kind !== 'create' || keys.every((key) => parsed.some(({ name }) => name === key)))
+  const attributes = isWithin ? parsed.map(withoutUnique) : parsed
   if (kind === 'empty' && attributes.length > 0) {
     throw new CommandError(
       `The name "${word}" does not tell how to use the attributes. Use a name like create_posts, add_state_to_posts or remove_state_from_posts.`,
@@ -41,9 +46,13 @@ export function migrationActions(
     for (const attribute of attributes) requireReference(folder, table, attribute)
   }
   const { file, className } = migrationNames(folder, name, now)
-  const indexed = attributes
-    .filter(({ isIndexed }) => isIndexed)
-    .map(({ name }) => ({ columns: [name], why: whyIndexed(name) }))
+  const uniques = isWithin ? parsed.filter(({ isUnique }) => isUnique).map(({ name }) => [...keys, name]) : []
+  const indexed = [
+    ...attributes
+      .filter(({ isIndexed }) => isIndexed)
+      .map(({ name }) => ({ columns: [name], why: whyIndexed(name) })),
+    ...uniques.map((columns) => uniqueIndex(columns, table)),
+  ]
   return renderScaffolds(
     folder,
     [`migration/${kind}`],
@@ -52,7 +61,7 @@ export function migrationActions(
       migrationClass: className,
       table,
       ...tableLocals(table, attributes, indexed),
-      ...columnLocals(attributes, table),
+      ...columnLocals(attributes, table, uniques),
     },
   )
 }
@@ -113,19 +122,28 @@ function meaningOf(
 }
 
 /** The columns that a migration adds or removes, and the classes of TypeORM that it uses. */
-function columnLocals(attributes: readonly Attribute[], table: string) {
+function columnLocals(attributes: readonly Attribute[], table: string, uniques: readonly string[][]) {
   const columns = attributes.filter(({ isList }) => !isList)
   const changed = columns.map((attribute) => ({
     ...attribute,
     variable: camelize(`${attribute.name}_column`, true),
     // MariaDB keeps an index that a foreign key needs, so the scaffold drops an index after its key, and creates it before.
-    index: attribute.isIndexed && indexName(table, attribute.name),
+    indices: [
+      ...(attribute.isIndexed ? [{ variable: 'Index', columns: [attribute.name], isUnique: false }] : []),
+      ...uniques
+        .filter((columns) => columns.at(-1) === attribute.name)
+        .map((columns) => ({ variable: 'UniqueIndex', columns, isUnique: true })),
+    ].map((index) => ({
+      ...index,
+      name: indexName(table, index.columns.join('_')),
+      list: index.columns.map(quote).join(', '),
+    })),
   }))
   const classes = [
     columns.length < attributes.length && 'Table',
     columns.length > 0 && 'TableColumn',
     columns.some(({ reference }) => reference) && 'TableForeignKey',
-    columns.some(({ isIndexed }) => isIndexed) && 'TableIndex',
+    changed.some(({ indices }) => indices.length > 0) && 'TableIndex',
     'type MigrationInterface',
     'type QueryRunner',
   ]

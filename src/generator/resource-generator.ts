@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { BadRoute, CommandError, problemIn, type Rule } from '../command-errors.js'
 import {
   accountsOf,
+  enclosuresOfModel,
   existingNames,
   handlersIn,
   hasPolicy,
@@ -17,7 +18,7 @@ import {
 } from './application.js'
 import { recordedResource, resourceCommand, type ResourceArguments } from './arguments/command-line.js'
 import { KINDS } from './arguments/kinds.js'
-import { parseAttributes, type Attribute } from './arguments/attributes.js'
+import { parseAttributes, withoutUnique, type Attribute } from './arguments/attributes.js'
 import { destructionOf, importersOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
 import type { FileAction } from './files/files.js'
 import { migrationIn, migrationNames } from './migration-names.js'
@@ -60,6 +61,8 @@ export interface ResourcePlan {
   titleOfParent: string | undefined
   /** Returns the owner of the records of another model. */
   ownerOf: (names: Names) => Names | undefined
+  /** Returns the models that contain the records of another model. */
+  enclosuresOf: (names: Names) => Names[]
 }
 
 /**
@@ -85,7 +88,23 @@ export function resourceActions(folder: string, word: string, options: ResourceA
   if (scope) throw new BadRoute(scope.word, 'the name "scope" is reserved in a policy')
   if (owner) requireModel(folder, owner)
   rejectImportedNames(plan)
-  return stepsOf(folder, plan, options)
+  const steps = stepsOf(folder, plan, options)
+  // Resources of one model share its texts.
+  if (options.useModel === undefined) rejectTakenIds(steps, names, otherIds(folder, names.file))
+  return steps
+}
+
+/** @throws CommandError when a text has the id of a text in another file, so that one of them would replace the other */
+function rejectTakenIds(steps: readonly FileAction[], names: Names, otherIds: ReadonlySet<string>): void {
+  const texts = steps.flatMap((step) =>
+    'content' in step && step.path.startsWith('locales/') ? step.content : [],
+  )
+  const ids = texts.flatMap((text) => [...text.matchAll(/^- id: (\S+)$/gm)].map(([, id = '']) => id))
+  const taken = ids.find((id) => otherIds.has(id))
+  if (taken !== undefined)
+    throw new CommandError(
+      `The text "${taken}" of ${names.words.many} has the id of a text in another file in locales/. Choose another name.`,
+    )
 }
 
 /**
@@ -140,7 +159,10 @@ export function planOf(
   const keys = belongsTo.map((singular) => `${singular}_id`)
   const hasVersion = options.locking ?? false
   const taken = [...belongsTo, ...keys, ...(hasVersion ? ['lock_version'] : [])]
-  const attributes = parseAttributes(options.attributes ?? [], taken)
+  const parsed = parseAttributes(options.attributes ?? [], taken)
+  // Each owner has only one record of a singular resource, so that its values can only be unique among all owners.
+  const within = names.isSingular ? [] : keys
+  const attributes = within.length > 0 ? parsed.map(withoutUnique) : parsed
   const list = parseList(options, attributes)
   if (list && names.isSingular)
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
@@ -157,7 +179,13 @@ export function planOf(
     model: options.useModel === undefined ? names : modelNamesOf(options.useModel),
     attributes,
     routes: parseRoutes(options.route ?? [], names),
-    uniques: (options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
+    uniques: withKeys(
+      [
+        ...parsed.filter(({ isUnique }) => isUnique && within.length > 0).map(({ name }) => [name]),
+        ...(options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
+      ],
+      within,
+    ),
     list,
     owner,
     hasVersion,
@@ -166,7 +194,18 @@ export function planOf(
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
     titleOfParent: parent && titleOf(folder, parent),
     ownerOf: (other) => ownerOfModel(folder, other),
+    enclosuresOf: (other) => enclosuresOfModel(folder, other),
   }
+}
+
+/**
+ * The columns of unique indexes, which begin with the keys of the parent and of the owner, so that nobody learns which values
+ * others have. An index that already has one of these keys is as it was written.
+ */
+function withKeys(uniques: readonly string[][], keys: readonly string[]): string[][] {
+  return uniques.map((columns) =>
+    columns.some((name) => keys.includes(name)) ? columns : [...keys, ...columns],
+  )
 }
 
 /**
@@ -232,15 +271,21 @@ function isWanted(path: string, options: ResourceArguments): boolean {
 
 /** The combinations of options that a resource cannot have. */
 function rulesOf(
-  { owner, ownerOf, accounts, hasVersion, model, names }: ResourcePlan,
+  { owner, ownerOf, accounts, hasVersion, model, names, attributes }: ResourcePlan,
   options: ResourceArguments,
 ): Rule[] {
+  const params = parentsOf(names).map(({ param }) => param)
+  const fixed = attributes.find(({ name }) => params.includes(name))
   const option = owner ? '--owner' : hasVersion && '--locking'
   const key = owner && `${owner.singular}_id`
   return [
     [
       option && (options.useModel !== undefined || options.skipModel),
       `${option} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
+    ],
+    [
+      fixed,
+      `The path ${names.fullPath} sets ${fixed?.name}, so no request could choose another one. Use another name, like other_${fixed?.reference?.property ?? fixed?.name}.`,
     ],
     [
       options.useModel !== undefined && ownerOf(model),

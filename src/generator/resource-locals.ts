@@ -13,7 +13,7 @@ import type { ResourcePlan } from './resource-generator.js'
 import { routeLocals } from './arguments/routes.js'
 import { specLocals, specPaths } from './spec-locals.js'
 import { labelsOf, yaml } from './texts.js'
-import { tableLocals, whyIndexed } from './tables.js'
+import { tableLocals, uniqueIndex, whyIndexed } from './tables.js'
 
 /** The variables of the scaffolds. All decisions are made here, so that the scaffolds only print. */
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
@@ -123,13 +123,10 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
   // The list of a resource has a condition on its parent, and one on its owner, if it has them.
   const leading = names.isSingular ? [] : keys.toReversed()
   const onePerOwner = names.isSingular && owner ? [keys] : []
-  const pairs = [...onePerOwner, ...uniques].map((columns) => ({
-    name: columns.join('_'),
-    columns,
-    isUnique: true,
-    why: `No two ${names.words.many} have the same ${columns.join(' and ')}.`,
-  }))
-  const indices = [...indexesOf(names, all, list, leading, belongsTo.at(-1)?.words.aOne), ...pairs]
+  const pairs = [...onePerOwner, ...uniques].map((columns) => uniqueIndex(columns, names.words.many))
+  const own = indexesOf(names, all, list, leading, belongsTo.at(-1)?.words.aOne)
+  // A unique index with the same first columns also sorts and finds.
+  const indices = [...own.filter((one) => !uniques.some((columns) => isBeginning(columns, one))), ...pairs]
   const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list))
   const related = [...all.flatMap(({ reference }) => reference?.model ?? []), ...belongsTo]
   return {
@@ -140,7 +137,7 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
     keys,
     ownerKey: owner && `${owner.singular}_id`,
     hasVersion,
-    modelImports: modelImports(all, table.relations.length > 0, pairs.length > 0),
+    modelImports: modelImports(all, table.relations.length > 0, pairs.length > 0, names.parent !== undefined),
     imports: modelImportsOf(related, `src/models/${names.singular}`).filter(
       ({ model }) => model !== names.model,
     ),
@@ -252,6 +249,11 @@ function indexesOf(
   ]
 }
 
+/** Whether the columns of a unique index are those of another index, up to its id. */
+function isBeginning(unique: readonly string[], { columns }: { columns: readonly string[] }): boolean {
+  return columns.at(-1) === 'id' && columns.slice(0, -1).join() === unique.join()
+}
+
 /** The records that a form offers, and the ids of the selected ones: `issue.assignee_id, issue.author_id`. */
 type Choice = Names & { selected: string }
 
@@ -264,7 +266,12 @@ function choicesOf(one: string, references: readonly ReferenceAttribute[]): Choi
   })
 }
 
-function modelImports(attributes: readonly Attribute[], hasKeys: boolean, hasPairs: boolean) {
+function modelImports(
+  attributes: readonly Attribute[],
+  hasKeys: boolean,
+  hasPairs: boolean,
+  isWithin: boolean,
+) {
   const hasLists = attributes.some(({ isList }) => isList)
   const typeorm = [
     (hasKeys || attributes.some(({ decorator }) => decorator.startsWith('@Column('))) && 'Column',
@@ -280,6 +287,7 @@ function modelImports(attributes: readonly Attribute[], hasKeys: boolean, hasPai
     'Model',
     attributes.some(({ isRequired }) => isRequired) && 'Present',
     hasLists && 'RelationIds',
+    isWithin && 'Within',
   ]
   return { kit: kit.filter(Boolean).join(', '), typeorm: typeorm.filter(Boolean).join(', ') }
 }

@@ -23,6 +23,10 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
   const { item, collection } = names.paths
   // A reference to the same model is left out of the spec.
   const others = attributes.filter(isReference).filter((one) => one.reference.model.model !== model.model)
+  const referred = others.map((attribute) => ({
+    attribute,
+    ...makeInside(attribute.reference.model, plan, parents),
+  }))
   const plain = attributes.filter(({ reference }) => !reference)
   const keys = others.map((attribute) => `${attribute.name}: ${variableOf(attribute)}`)
   // The list of users contains the one who has signed in.
@@ -42,7 +46,14 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
   const first = given.map((attribute) => modelValue(attribute, 'changed'))
   return {
     ...specPaths(file, model),
-    models: modelImportsOf([model, ...others.map(({ reference }) => reference.model), ...parents], file),
+    models: modelImportsOf(
+      [
+        model,
+        ...referred.flatMap(({ attribute, models }) => [attribute.reference.model, ...models]),
+        ...parents,
+      ],
+      file,
+    ),
     /** The variables of the record, of its path, and of the path of the list. */
     record,
     item,
@@ -62,9 +73,9 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
     /** The ids of the records in the order of the list. */
     listed: `[${[...(isFirst ? ids.toReversed() : ids), ...(listsOwner ? ['owner.id'] : [])].join(', ')}]`,
     users: usersOf(file, plan),
-    /** Whether another user can send the same: the records that `sent` refers to have no owner, and there can be a second record. */
+    /** Whether another user can send the same: the records that `sent` refers to belong to nobody, and there can be a second record. */
     othersCanCreate:
-      !others.some(({ reference }) => ownerOf(reference.model)) &&
+      !referred.some(({ isBound }) => isBound) &&
       !uniques.some((columns) => columns.every((name) => isConstant(name, attributes, []))),
     variables: [
       ...others.map((one) => ({ name: variableOf(one), type: one.isList ? 'string[]' : 'string' })),
@@ -74,12 +85,12 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
     setup: [
       ...(accounts ? [`${listsOwner ? '' : 'const '}owner = await make${accounts.model}()`] : []),
       ...(accounts ? ['await signIn(client, owner)'] : []),
-      ...others.map((attribute) => {
-        const { model } = attribute.reference
-        const id = `(${make(model, undefined, ownerOf(model))}).id`
+      ...parentSetup,
+      ...new Set(referred.flatMap(({ before }) => before)),
+      ...referred.map(({ attribute, source }) => {
+        const id = `(${source}).id`
         return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`
       }),
-      ...parentSetup,
       `${record} = ${make(model, parents.at(-1), owner, first)}`,
       ...(names.parent ? [`${collection} = \`${pathOf(names, parents)}\``] : []),
     ],
@@ -121,6 +132,50 @@ function make(
     ...values,
   ]
   return `await factory.make(${model}${argumentOf(members)})`
+}
+
+/** The source that creates a record for a spec, and the models that it needs beside that of the record. */
+interface Made {
+  source: string
+  models: Names[]
+  /** The lines that create the records that contain it. */
+  before: string[]
+  /** Whether it belongs to a parent or the owner of the spec's record. */
+  isBound: boolean
+}
+
+/** Creates a record to which that of the spec refers: in the same parents, as far as it is in them, and for the same owner. */
+function makeInside(model: Names, plan: ResourcePlan, parents: Nesting['parents']): Made {
+  const containers = plan.enclosuresOf(model).flatMap((container) => {
+    const { source, isBound, ...rest } = idOf(container, plan, parents)
+    return isBound ? [{ key: `${container.singular}_id: ${source}`, ...rest }] : []
+  })
+  const owner = plan.ownerOf(model)
+  const keys = [...containers.map(({ key }) => key), ...(owner ? [`${owner.singular}_id: owner.id`] : [])]
+  return {
+    source: make(model, undefined, undefined, keys),
+    models: containers.flatMap(({ models }) => models),
+    before: containers.flatMap(({ before }) => before),
+    isBound: keys.length > 0,
+  }
+}
+
+/** The id of a parent, or of another record of the same parent or owner. */
+function idOf(container: Names, plan: ResourcePlan, parents: Nesting['parents']): Made {
+  const parent = parents.find(({ model }) => model === container.model)
+  const given = { models: [], before: [], isBound: true }
+  if (parent) return { source: `${specVariable(parent)}.id`, ...given }
+  // The outermost parent has no variable, because the next one contains its id.
+  const next = parents.find((one) => one.parent?.model === container.model)
+  if (next) return { source: `${specVariable(next)}.${container.singular}_id`, ...given }
+  const { source, isBound, ...rest } = makeInside(container, plan, parents)
+  const variable = specVariable(container)
+  return {
+    source: `${variable}.id`,
+    models: [container, ...rest.models],
+    before: [...rest.before, `const ${variable} = ${source}`],
+    isBound,
+  }
 }
 
 /** Source of the second argument of `factory.make`; empty without members. */

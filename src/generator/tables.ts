@@ -103,6 +103,16 @@ function indicesOf(table: string, indices: readonly Index[]) {
   })
 }
 
+/** An index of columns that are unique together. */
+export function uniqueIndex(columns: readonly string[], many: string): Index {
+  return {
+    name: columns.join('_'),
+    columns,
+    isUnique: true,
+    why: `No two ${many} have the same ${columns.join(' and ')}.`,
+  }
+}
+
 /** Why there is an index of a column that has `index` on the command line. */
 export function whyIndexed(column: string): string {
   return `Finds rows by ${column}.`

@@ -7,6 +7,7 @@ import type { Pagination } from '../data/lists/pagination.js'
 import { ValidationErrors } from '../errors.js'
 import { bind, boundOf, unreadableOf, type UnreadableField } from './binder.js'
 import { bodyKindOf, hasForm } from './body/body-kind.js'
+import { addRejectedFiles, rejectUnreported, reportRejectedFiles } from './body/rejected-files.js'
 import type { FormatName } from './formats/formats.js'
 import { refererOfThisSite, urlOfThisSite } from './security/own-site.js'
 import { expectHtml, rejectData } from './expected-html.js'
@@ -127,12 +128,21 @@ export interface HttpMembers {
   setPageHeaders(pagination: Pagination): void
 
   /**
-   * Rejects a request that has errors, if the handler has responded in another format than HTML.
+   * Rejects a request that has errors, if the handler has responded in another format than HTML, and one whose files are too
+   * large, if the handler has responded without errors.
    *
+   * @throws ContentTooLarge (413) when the files are too large
    * @throws ValidationErrors the first errors that a function passed to `prefersHtml` returns
    * @internal
    */
   rejectData(): void
+
+  /**
+   * The fields whose files are too large, which the handler reports as errors, and the limit of all files.
+   *
+   * @internal
+   */
+  reportRejectedFiles(): { fields: readonly string[]; max: string } | undefined
 
   /**
    * The attributes of a record that the request has set.
@@ -147,6 +157,10 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
     defaultFormat,
     unreadable: unreadableOf,
     bound: boundOf,
+
+    reportRejectedFiles() {
+      return reportRejectedFiles(this)
+    },
 
     get cookies() {
       return visitorCookies(this)
@@ -167,6 +181,7 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
     },
 
     rejectData() {
+      rejectUnreported(this)
       rejectData(this)
     },
 
@@ -209,6 +224,7 @@ function send(
   responses: Responses,
 ): Promise<void> {
   if (first instanceof ValidationErrors) {
+    addRejectedFiles(ctx, first)
     ctx.translateErrors(first)
     return respond(ctx, first.status, { data: first, ...responses })
   }

@@ -101,8 +101,8 @@ export class Run {
       'set a longer timeout: @Job({ timeout: ... }).'
     const timer = setTimeout(() => this.stop(new JobTimeout(timeoutMessage)), Math.min(timeout, longestDelay))
     try {
-      await Promise.race([this.perform(), this.stopped])
-      await checkBeforeCommit(context)
+      await this.unlessStopped(this.perform())
+      await this.unlessStopped(checkBeforeCommit(context))
       if (!(await this.store.end(context.tx, this.job, this.worker))) throw new LeaseLost()
       clearTimeout(timer)
       await transaction.commit()
@@ -110,10 +110,16 @@ export class Run {
       await transaction
         .rollback()
         .catch((cause: unknown) => context.log.error(cause, 'the transaction could not be rolled back'))
-      throw error
+      throw readable(error)
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  /** Waits for a part of the run, and no longer than until the run is stopped. */
+  private unlessStopped(part: Promise<unknown>): Promise<unknown> {
+    part.catch(ignore)
+    return Promise.race([part, this.stopped])
   }
 
   private perform(): Promise<unknown> {
@@ -123,10 +129,7 @@ export class Run {
     const { background, context, definition } = this
     // `enqueue` has checked the arguments, perhaps that of an earlier release.
     const perform = (instance: Performs) => instance.perform(args as never, context)
-    const work = (async () => background.instantiate(definition.target, context, perform))()
-    // A run that was stopped does not wait for it.
-    work.catch(ignore)
-    return work
+    return (async () => background.instantiate(definition.target, context, perform))()
   }
 
   /** Stores the end of a failed run. Returns whether the job has finished after all: only the confirmation of its commit was lost. */
@@ -193,6 +196,18 @@ function argumentsOf({ arguments: json, name }: ClaimedJob): object {
     // As below.
   }
   throw new CannotRun(`The arguments of ${name} in the table are not a JSON object, so it cannot run.`)
+}
+
+/** The value that a job has thrown; an error instead of a value that cannot be read, such as `Object.create(null)`, or a proxy. */
+function readable(thrown: unknown): unknown {
+  try {
+    storedError(thrown)
+    return thrown
+  } catch {
+    return new Error(
+      'The job threw a value that is not an error and that cannot be read. Throw an Error instead.',
+    )
+  }
 }
 
 /** The error without secrets, as JSON. A violated constraint is explained without the values that the database repeats. */

@@ -6,6 +6,7 @@ import {
   channels,
   configuredBaseUrl,
   hasTransaction,
+  localAddress,
   measure,
   PerRequest,
 } from '../extension.js'
@@ -71,7 +72,7 @@ const deliveries = new PerRequest<Delivery>()
 
 /**
  * Lets the handlers below it send mails. Production needs `MAIL_URL` and `BASE_URL`. In development, mails are shown at
- * `/kit/mails` and are only sent if there is a `MAIL_URL`. In specs, `mails` collects them.
+ * `/kit/mails` and are only sent if there is a `MAIL_URL`. In specs, `mails` collects them after the commit, also those of the queue.
  *
  * @example app.extend(mailer({ from: 'Shop <no-reply@shop.example>' }))
  * @throws DeclarationError at the start, when production lacks a setting; BadBaseUrl when `BASE_URL` is malformed
@@ -83,6 +84,8 @@ export function mailer(options: MailerOptions = {}): Extension {
   const pending = new Set<Promise<void>>()
   let transport: Transporter | undefined
   let usesInbox = true
+  /** Whether mails are collected when they are committed, and not when their jobs run: a spec passes with and without the queue. */
+  let isTest = false
   /** The deadline of the shutdown. */
   let end = new Date(0)
 
@@ -118,12 +121,16 @@ export function mailer(options: MailerOptions = {}): Extension {
 
   /** Renders a mail just before the commit, and enqueues its job. */
   function enqueue(ctx: Context, mail: Mail): void {
-    beforeCommit(ctx, () => jobs?.push(ctx, jobName, renderMail(ctx, mail, from)))
+    beforeCommit(ctx, () => {
+      const message = renderMail(ctx, mail, from)
+      if (isTest) ctx.afterCommit(() => mails.add(message))
+      return jobs?.push(ctx, jobName, message)
+    })
   }
 
   /** Sends a mail of the queue. If the mail server rejects the mail permanently (a code from 500), the job is not retried. */
   async function send(mail: StoredMail): Promise<void> {
-    if (usesInbox) mails.add({ ...mail, date: new Date() })
+    if (usesInbox && !isTest) mails.add({ ...mail, date: new Date() })
     if (!transport) return
     try {
       await transmit(mail, transport)
@@ -145,6 +152,7 @@ export function mailer(options: MailerOptions = {}): Extension {
       absoluteUrl('')
       if (env === 'production') requireSettings(url)
       usesInbox = env !== 'production'
+      isTest = env === 'test'
       // Specs send no mails, unless they pass the `url` option: `MAIL_URL` is ignored.
       const server = env === 'test' ? options.url : url
       checkSettings(server, from)
@@ -259,11 +267,10 @@ function checkSettings(url: string | undefined, from: string): void {
 
 /**
  * Returns the URL of a path in a mail: `https://shop.example/session/new`. The URL begins with `BASE_URL`, or without it with
- * `http://localhost` and the port. It never begins with the host of a request, because a client can forge that.
+ * the address that `kit dev` prints: `http://127.0.0.1:3000`. It never begins with the host of a request, because a client can forge that.
  *
  * @throws BadBaseUrl when `BASE_URL` is malformed
  */
 export function absoluteUrl(path: string): string {
-  const localUrl = `http://localhost:${process.env['KIT_DEV_PORT'] || process.env['PORT'] || 3000}`
-  return (configuredBaseUrl() ?? localUrl) + path
+  return (configuredBaseUrl() ?? localAddress()) + path
 }

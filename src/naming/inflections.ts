@@ -18,7 +18,7 @@ const unchanging = words(
   'aws cms css dns gps https ios os pos rss sms tls',
 )
 
-/** The beginnings of words in "man" that become "men". Others, such as "human", add "s". */
+/** Words that end with "man" and become "men", without this ending. Others, such as "human", add "s". */
 const men = pattern(
   '^(?:$)m[ae]n$',
   'alder anchor business camera chair clergy congress council country crafts door fire fisher fore gentle',
@@ -79,7 +79,7 @@ const singularInIa = words(
 
 const singulars = new Map([
   ...Array.from(irregular, ([singular, plural]) => [plural, singular] as const),
-  ...[...endingInS].map((word) => [`${word}es`, word] as const),
+  ...Array.from(endingInS, (word) => [`${word}es`, word] as const),
 ])
 
 /** Returns the plural of a word: `post` -> `posts`. */

@@ -2,7 +2,9 @@ import type { Context } from '../context.js'
 import type { DataMembers } from '../data/members.js'
 import type { Model } from '../data/model.js'
 import { isSaved } from '../data/records/save.js'
-import type { RecordWork } from '../data/records/work.js'
+import { combineAlternatives } from '../data/records/scope.js'
+import { enclosuresOf } from '../data/records/within.js'
+import type { Conditions, RecordWork } from '../data/records/work.js'
 import { beforeCommit, transactionOf } from '../data/transactions/request-transaction.js'
 import type { ObservedPromise } from '../common/observed-promise.js'
 import { PerRequest } from '../common/per-request.js'
@@ -78,6 +80,28 @@ export interface PolicyMembers {
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
 
   /**
+   * Checks that the user may update a record as it was before it moves to another parent, and create it as it is now.
+   *
+   * @internal
+   */
+  noteMove(record: Model, before: Model): Promise<void>
+
+  /**
+   * Marks a record as found, if its resource is a parent in the path. The policy of the parent then needs no conditions in queries
+   * for the records in it.
+   *
+   * @internal
+   */
+  noteFound(record: Model): void
+
+  /**
+   * The ids of the records in the path that the request has found.
+   *
+   * @internal
+   */
+  foundInPath(model: Function): readonly string[]
+
+  /**
    * Rejects a request whose handler has not called a policy.
    *
    * @internal
@@ -103,6 +127,9 @@ const authorizations = new PerRequest<Map<object, Authorization>>()
 /** The calls of `ctx.authorize` in a request. */
 const calls = new PerRequest<ObservedPromise<unknown>[]>()
 
+/** The records in the path that the request has found, as its user may see them. */
+const foundParents = new PerRequest<readonly Model[]>()
+
 const isUnscoped = Symbol('resource-kit:unscoped')
 
 export function policyMembers(
@@ -121,12 +148,7 @@ export function policyMembers(
           throw new AuthorizationTooLate(handlerName, record.constructor.name)
         // The handler can change the record while the policy decides.
         const storeAuthorization = prepareAuthorization(this, record, ability)
-        if (!(await isAllowed(policy, ability, userOf(this), record, this.tx))) {
-          const fields = { event: 'forbidden', ability, user_id: Object(userOf(this)).id, ip: this.ip }
-          this.log.info(fields, 'forbidden')
-          const isMissing = this.env === 'development' && !isAbility(policy, ability)
-          throw new Forbidden(isMissing ? `${policy.name} has no method "${ability}".` : undefined)
-        }
+        await requireAbility(this, policy, ability, record)
         storeAuthorization()
         return record
       })
@@ -146,9 +168,20 @@ export function policyMembers(
       return Object.create(this, { [isUnscoped]: { value: true } }) as Context
     },
 
-    scopeFor(model) {
-      const policy = typeof model === 'function' ? policyOf(this, model) : undefined
-      return policy && !(isUnscoped in this) ? scopeOf(policy, userOf(this)) : undefined
+    scopeFor(model, where) {
+      if (policies.size === 0 || typeof model !== 'function' || isUnscoped in this) return undefined
+      const policy = policyOf(this, model)
+      return policy ? scopeOf(policy, userOf(this)) : inheritScope(this, model, where)
+    },
+
+    noteFound(record) {
+      if (isUnscoped in this || !this.route?.parents.some(({ model }) => model === record.constructor)) return
+      const list = foundParents.get(this) ?? []
+      foundParents.set(this, [...list, record])
+    },
+
+    foundInPath(model) {
+      return (foundParents.get(this) ?? []).flatMap((it) => (it.constructor === model ? it.id : []))
     },
 
     async noteWrite(record, ability) {
@@ -167,6 +200,15 @@ export function policyMembers(
         if (!names.some((name) => abilities?.has(name)))
           throw new AuthorizationNotPerformed(handlerName, record.constructor.name)
       })
+    },
+
+    async noteMove(record, before) {
+      const policy = isUnscoped in this ? undefined : policyOf(this, record.constructor)
+      if (!policy) return
+      const storeAuthorization = prepareAuthorization(this, record, 'update')
+      await requireAbility(this, policy, 'update', before)
+      await requireAbility(this, policy, 'create', record)
+      storeAuthorization()
     },
 
     checkAuthorized() {
@@ -197,6 +239,42 @@ export function policyMembers(
     // A model inherits the policy of the model that it extends.
     return policy ?? (typeof parent === 'function' ? policyOf(ctx, parent) : undefined)
   }
+}
+
+/**
+ * The scope of a model without a policy: its records are in those that the user may see. A record that the request has found needs
+ * no condition.
+ *
+ * @param where the conditions that the records meet already
+ */
+function inheritScope(ctx: Context, model: Function, where: object = {}): Conditions | undefined {
+  const { dataSource } = ctx.tx
+  if (!dataSource.hasMetadata(model)) return undefined
+  return enclosuresOf(dataSource.getMetadata(model)).reduce<Conditions | undefined>(
+    (all, { relation, key }) => {
+      const { target } = relation.inverseEntityMetadata
+      const id: unknown = Reflect.get(where, key.propertyName)
+      if (typeof target !== 'function' || ctx.foundInPath(target).some((found) => found === id)) return all
+      const scope = ctx.scopeFor(target, Object(Reflect.get(where, relation.propertyName)))
+      const isOpen = !scope || [scope].flat().some((conditions) => Object.keys(conditions).length === 0)
+      return isOpen ? all : combineAlternatives(all ?? {}, { [relation.propertyName]: scope })
+    },
+    undefined,
+  )
+}
+
+/** @throws Forbidden (403) when a policy does not allow an ability, or has no such method */
+async function requireAbility(
+  ctx: Context,
+  policy: PolicyClass,
+  ability: string,
+  record: Model,
+): Promise<void> {
+  if (await isAllowed(policy, ability, userOf(ctx), record, ctx.tx)) return
+  const fields = { event: 'forbidden', ability, user_id: Object(userOf(ctx)).id, ip: ctx.ip }
+  ctx.log.info(fields, 'forbidden')
+  const isMissing = ctx.env === 'development' && !isAbility(policy, ability)
+  throw new Forbidden(isMissing ? `${policy.name} has no method "${ability}".` : undefined)
 }
 
 /** Authorizes as work of the transaction, which fails if the handler has not awaited it before the commit. */

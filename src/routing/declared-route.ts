@@ -5,6 +5,7 @@ import { DeclarationError } from '../errors.js'
 import { checkDescription, type DescriptionOptions } from '../resources/route-description.js'
 import { chain } from './chain.js'
 import { HostPattern } from './host.js'
+import type { PathParent } from './mount.js'
 import { PathPattern, type PathArgument } from './path.js'
 
 /** The declaration of a route. Missing properties have defaults. */
@@ -12,7 +13,10 @@ export interface RouteDeclaration
   extends
     Pick<DeclaredRoute, 'method' | 'path' | 'handlerName' | 'middleware' | 'handler'>,
     Partial<
-      Pick<DeclaredRoute, 'scopes' | 'name' | 'hasDefaultName' | 'description' | 'resource' | 'declared'>
+      Pick<
+        DeclaredRoute,
+        'scopes' | 'parents' | 'name' | 'hasDefaultName' | 'description' | 'resource' | 'declared'
+      >
     > {
   /** The virtual host that the route belongs to: `{tenant}.example.com`. */
   host?: string | undefined
@@ -71,6 +75,8 @@ export class DeclaredRoute {
   readonly host: HostPattern | undefined
   /** The application, groups and hosts in which the route is declared, the outermost first. */
   readonly scopes: readonly object[]
+  /** The items in the path, the outermost first, without the resource's own. */
+  readonly parents: readonly PathParent[]
   /** `postPath`; undefined if another route has the name that would be derived from the path. */
   name: string | undefined
   /** Whether the name was derived from the path. If so, another route that declares the same name receives it. */
@@ -109,6 +115,7 @@ export class DeclaredRoute {
     this.aliases = (options.aliases ?? []).map((alias) => new PathPattern(alias))
     this.host = options.host === undefined ? undefined : new HostPattern(options.host)
     this.scopes = options.scopes ?? []
+    this.parents = options.parents ?? []
     this.name = options.name
     this.hasDefaultName = options.hasDefaultName ?? false
     this.handlerName = options.handlerName

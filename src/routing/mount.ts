@@ -1,6 +1,18 @@
 import type { Middleware } from '../context.js'
 import type { DeclaredPolicy } from '../policies/policy.js'
 
+/** An item in the path of the routes that are declared in it. */
+export interface PathParent {
+  /** The foreign key of the records below it: `post_id`, even if the parameter is `{slug}`. */
+  key: string
+  /** The model of its resource. */
+  model: (new () => object) | undefined
+  /** The parameter; undefined if its resource is singular. */
+  param: string | undefined
+  /** The property whose value the parameter has. */
+  property: string
+}
+
 /** The properties that all declarations in a scope have in common. In the application's own scope, they are empty. */
 export class Mount {
   /** The prefix of the paths in the scope: `/posts/{post_id}` in the scope of an item. */
@@ -11,8 +23,8 @@ export class Mount {
   readonly host: string | undefined
   /** The path of the innermost item; empty outside of resources. */
   readonly itemPath: string = ''
-  /** The foreign keys for the records in the path, the outermost first: `['post_id']`, even if a parameter is `{slug}`. */
-  readonly parentKeys: readonly string[] = []
+  /** The items in the path, the outermost first. */
+  readonly parents: readonly PathParent[] = []
   /** The policies of the resources in the path. */
   readonly policies: readonly DeclaredPolicy[] = []
   /** The middleware that has been registered so far, in order. */

@@ -56,6 +56,7 @@ export function createResourceRoutes(
     ...route,
     host: mount.host,
     scopes: mount.scopes,
+    parents: mount.parents,
     handlerName: `${resource.name}.${handler}`,
     resource: {
       plural: names.plural,
@@ -65,7 +66,7 @@ export function createResourceRoutes(
       param,
       itemKey: param === names.param ? undefined : param,
       requiresMatch,
-      parentKeys: mount.parentKeys,
+      parentKeys: mount.parents.map(({ key }) => key),
       itemPath,
       parentPath: parentPathOf(path, mount.itemPath),
       class: resource,
@@ -82,8 +83,15 @@ export function createResourceRoutes(
   const item = mount.with({
     path: itemPath,
     itemPath,
-    // The foreign key of a nested record is `post_id`, even if the parameter is `{slug}`.
-    parentKeys: [...mount.parentKeys, names.param],
+    parents: [
+      ...mount.parents,
+      {
+        key: names.param,
+        model,
+        param: isSingular ? undefined : param,
+        property: param === names.param ? 'id' : param,
+      },
+    ],
     policies,
     middleware: appendMiddleware(nestedMiddleware(decorations)),
   })

@@ -234,6 +234,7 @@ export class Scope {
       scopes: mount.scopes,
       handlerName,
       middleware: mount.middleware,
+      parents: mount.parents,
       handler: toMiddleware(handler, handlerName),
       declared: handler,
     })
@@ -264,7 +265,7 @@ export class Scope {
    * item of its parent, with the middleware of both.
    */
   private mountFor({ resource, parent }: ResourceDefinition): Mount {
-    if (!parent || this.mount.parentKeys.length > 0) return this.mount
+    if (!parent || this.mount.parents.length > 0) return this.mount
     const scopes = this.declarations.items.get(parent) ?? []
     const [item, another] = scopes.filter((scope) => this.mount.contains(scope.mount))
     if (!item) {

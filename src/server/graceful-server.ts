@@ -89,6 +89,8 @@ export class GracefulServer {
       socket.once('close', () => {
         state.waiting = []
         this.connections.delete(socket)
+        // Node closes only the response that is being sent. The others would keep their files and streams open.
+        for (const res of state.inFlight) if (!res.socket) res.destroy().emit('close')
       })
     })
   }

@@ -1,11 +1,14 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
-import { kindOf, type AttributeKind } from '../data/attributes/attributes.js'
+import { kindOf, relationIdsOf, type AttributeKind } from '../data/attributes/attributes.js'
 import type { Database } from '../data/database.js'
 import { newId } from '../data/ids.js'
 import type { Model } from '../data/model.js'
+import { ownKeysOf } from '../data/records/loaded-relations.js'
 import { saveRecord } from '../data/records/save.js'
+import { enclosuresOf } from '../data/records/within.js'
 import { unscopedWork } from '../data/records/work.js'
+import { getMetadataStorage } from '../data/validation/class-validator.js'
 import { FactoryError } from '../errors.js'
 
 /** The class of a model. */
@@ -47,22 +50,86 @@ export class Factory {
   }
 
   /**
-   * Creates and saves a record.
+   * Creates and saves a record. The records that it refers to are inside of the same parent: the customer of a rental is in the
+   * rental's branch.
    *
    * @throws FactoryError when the record is not valid, or when it violates a constraint of the database
    */
-  async make<T extends Model>(model: ModelClass<T>, values: Partial<T> = {}): Promise<T> {
+  make<T extends Model>(model: ModelClass<T>, values: Partial<T> = {}): Promise<T> {
+    return this.makeInside(model, values, new Map())
+  }
+
+  /** @param around the ids of the records that contain the new one, by their tables */
+  private async makeInside<T extends Model>(
+    model: ModelClass<T>,
+    values: Partial<T>,
+    around: ReadonlyMap<string, unknown>,
+  ): Promise<T> {
     const record = this.build(model, values)
-    for (const { referencedColumn, propertyName, relationMetadata } of this.columnsOf(model)) {
+    const metadata = this.database.getMetadata(model)
+    const enclosing = new Set(enclosuresOf(metadata).map(({ key }) => key))
+    const inside = new Map(around)
+    await this.addContainers(record, metadata, inside)
+    await this.addGiven(record, metadata, inside)
+    const columns = this.columnsOf(model).toSorted(
+      (a, b) => Number(enclosing.has(b)) - Number(enclosing.has(a)),
+    )
+    for (const column of columns) {
+      const { referencedColumn, propertyName, relationMetadata } = column
       if (!referencedColumn || Reflect.get(record, propertyName) !== undefined) continue
       // The key of a record that is given is assigned when this one is saved.
       if (relationMetadata && Reflect.get(record, relationMetadata.propertyName) !== undefined) continue
-      const referred = await this.make(classOf(referencedColumn.entityMetadata))
-      Reflect.set(record, propertyName, referencedColumn.getEntityValue(referred))
+      const { entityMetadata } = referencedColumn
+      const container = enclosing.has(column) ? inside.get(entityMetadata.tablePath) : undefined
+      const make = async () =>
+        referencedColumn.getEntityValue(await this.makeInside(classOf(entityMetadata), {}, inside))
+      Reflect.set(record, propertyName, container ?? (await make()))
+      if (enclosing.has(column)) await this.addContainers(record, metadata, inside)
     }
     const errors = await this.database.transaction((tx) => saveRecord(unscopedWork(tx), record))
     if (errors) throw new FactoryError(model.name, errors)
     return record
+  }
+
+  /** Adds the ids of the records that contain a record, as far as its keys are known. */
+  private async addContainers(
+    record: Model,
+    metadata: EntityMetadata,
+    found: Map<string, unknown>,
+  ): Promise<void> {
+    for (const { relation, key } of enclosuresOf(metadata)) {
+      const parent = relation.inverseEntityMetadata
+      const given = relation.getEntityValue(record) as Model | undefined
+      const id: unknown = key.getEntityValue(record) ?? given?.id
+      if (id === undefined || found.has(parent.tablePath)) continue
+      found.set(parent.tablePath, id)
+      await this.addContainersOf(id, parent, found)
+    }
+  }
+
+  /** Adds the ids of the records that contain those to which a record refers. */
+  private async addGiven(
+    record: Model,
+    metadata: EntityMetadata,
+    found: Map<string, unknown>,
+  ): Promise<void> {
+    const lists = new Map(relationIdsOf(record.constructor).map(({ name, relation }) => [relation, name]))
+    for (const relation of metadata.relations) {
+      const [key] = ownKeysOf(relation)
+      const list: unknown = Reflect.get(record, lists.get(relation.propertyName) ?? '')
+      const id: unknown = Array.isArray(list) ? list[0] : key?.getEntityValue(record)
+      await this.addContainersOf(id, relation.inverseEntityMetadata, found)
+    }
+  }
+
+  private async addContainersOf(
+    id: unknown,
+    metadata: EntityMetadata,
+    found: Map<string, unknown>,
+  ): Promise<void> {
+    if (typeof id !== 'string' || enclosuresOf(metadata).length === 0) return
+    const record = await this.database.manager.findOneBy(classOf(metadata), { id })
+    if (record) await this.addContainers(record, metadata, found)
   }
 
   /** The columns that need a value: null is not allowed, and neither TypeORM nor the database fills them in. */
@@ -101,7 +168,15 @@ const VALUES: Record<AttributeKind, (n: number, column: ColumnMetadata) => unkno
 
 function valueOf(column: ColumnMetadata, n: number): unknown {
   const kind = kindOf(column.type)
+  if (isEmail(column)) return `user-${n}-${newId()}@example.com`
   return kind && VALUES[kind](n, column)
+}
+
+/** Whether a text must be an email address, according to the rules of its model. */
+function isEmail({ entityMetadata, propertyName }: ColumnMetadata): boolean {
+  return getMetadataStorage()
+    .getTargetValidationMetadatas(classOf(entityMetadata), '', false, false)
+    .some((rule) => rule.propertyName === propertyName && rule.name === 'isEmail')
 }
 
 /** The name of the column with a unique suffix; if that is too long for the column, a number with the length of the column. */

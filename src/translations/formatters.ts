@@ -48,3 +48,11 @@ export function canonicalLocale(text: string): string | undefined {
     return undefined
   }
 }
+
+/** The scripts that are written from right to left, of languages that Intl knows. */
+const rightToLeft = ['Adlm', 'Arab', 'Hebr', 'Nkoo', 'Rohg', 'Syrc', 'Thaa']
+
+/** The direction of a page: `rtl` if its language is written from right to left, else undefined. */
+export const directionOf = memoizeByLocale((locale): 'rtl' | undefined =>
+  rightToLeft.includes(new Intl.Locale(locale).maximize().script ?? '') ? 'rtl' : undefined,
+)

@@ -1,3 +1,4 @@
+import { directionOf } from '../translations/formatters.js'
 import type { ListQuery } from '../data/lists/query/list-query.js'
 import type { Pagination } from '../data/lists/pagination.js'
 import { ActionButtons, type ActionButtonOptions } from './forms/action-button.js'
@@ -16,6 +17,8 @@ import type { ViewContext } from './view-context.js'
 export interface ViewHelpers {
   /** The language of the page: `html(lang=locale)`. */
   locale: string
+  /** `rtl` if the language of the page is written from right to left, else undefined: `html(lang=locale dir=dir)`. */
+  dir: 'rtl' | undefined
   /** The path and query of the page. */
   currentUrl: string
   /** Returns the translation of an id: `t('post.created.success')`. */
@@ -59,6 +62,7 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
   const buttons = new ActionButtons(context)
   const helpers: ViewHelpers = {
     locale: context.locale,
+    dir: directionOf(context.locale),
     currentUrl: context.currentUrl,
     t: (id, values) => context.t(id, values),
     label: (id) => label(context, id),

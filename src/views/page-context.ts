@@ -27,6 +27,7 @@ export class PageContext implements ViewContext {
     private readonly ctx: Context,
     private readonly table: RouteTable,
     private readonly assets: Assets,
+    readonly filesLimit?: number,
   ) {
     this.paths = table.helpers
     this.currentUrl = ctx.url

@@ -22,7 +22,9 @@ export class Pages {
     private readonly table: RouteTable,
     private readonly assets: Assets,
     private readonly helpers: Record<string, Helper>,
-    options: Pick<RendererOptions, 'folders' | 'cache' | 'checksAttributes'>,
+    private readonly options: Pick<RendererOptions, 'folders' | 'cache' | 'checksAttributes'> & {
+      filesLimit?: number
+    },
   ) {
     this.renderer = new Renderer({ ...options, explain: (error) => explainMissingHelper(error, table) })
     if (options.checksAttributes) this.warnings = new TemplateWarnings()
@@ -39,7 +41,7 @@ export class Pages {
    * application's helpers, the framework's helpers, path helpers.
    */
   renderToString(ctx: Context, view: string, locals?: object): string {
-    const helpers = viewHelpers(new PageContext(ctx, this.table, this.assets))
+    const helpers = viewHelpers(new PageContext(ctx, this.table, this.assets, this.options.filesLimit))
     const warning = this.warnings?.localsFor(ctx, view)
     return this.renderer.render(
       view,

@@ -10,6 +10,8 @@ export interface ViewContext {
   readonly locale: string
   /** The time zone of datetimes: `Europe/Berlin`. */
   readonly timeZone: string
+  /** The maximum size of all files of a form in bytes. */
+  readonly filesLimit?: number | undefined
   /** The CSRF token. It is only read by a page with a form. */
   readonly csrfToken?: string | undefined
   /** Returns a random key for the form of a new record, by which a request that is sent twice is recognized. */

@@ -1,12 +1,5 @@
 import type { Context } from 'resource-kit'
-import {
-  authenticate,
-  databaseLimits,
-  normalizeEmail,
-  passwordStamp,
-  rateLimit,
-  Unauthorized,
-} from 'resource-kit/auth'
+import { authenticate, databaseLimits, normalizeEmail, rateLimit, Unauthorized } from 'resource-kit/auth'
 import { database } from './database.js'
 import { User } from './models/user.js'
 
@@ -36,14 +29,11 @@ export const limitPresentPassword = rateLimit({ ...byAccount, by: (ctx) => ctx.u
 /** At most 10 mails an hour that one network requests. */
 export const limitMailsOfClient = rateLimit({ ...limit, name: 'mails by client', to: 10, within: '1 hour' })
 
-/** At most 3 mails an hour to one address. */
-export const limitMailsToAddress = rateLimit({
-  ...limit,
-  name: 'mails to address',
-  to: 3,
-  within: '1 hour',
-  by: submittedEmail,
-})
+/** The same, and at most 3 mails an hour to one address. */
+export const limitMails = [
+  limitMailsOfClient,
+  rateLimit({ ...limit, name: 'mails to address', to: 3, within: '1 hour', by: submittedEmail }),
+] as const
 
 /** The user who has signed in. */
 export function userOf(ctx: Context): User {
@@ -54,23 +44,6 @@ export function userOf(ctx: Context): User {
 /** Finds a user by the address, before the request's transaction begins. */
 export function findByEmail(email: string): Promise<User | null> {
   return database.read((tx) => tx.findOneBy(User, { email: normalizeEmail(email) }))
-}
-
-/** Finds a user by the id, before the request's transaction begins. */
-export function findById(id: string): Promise<User | null> {
-  return database.read((tx) => tx.findOneBy(User, { id }))
-}
-
-/** The stamp of the links in mails to a user: it changes with the password and the address. */
-export async function stampOf(id: string): Promise<string | undefined> {
-  const user = await findById(id)
-  return user ? passwordStamp(user) : undefined
-}
-
-/** Locks a user until the commit; null if the password or the address was changed since it was read. */
-export async function lockUnchanged(ctx: Context, known: User): Promise<User | null> {
-  const user = await ctx.find(User, known.id, { lock: true })
-  return passwordStamp(user) === passwordStamp(known) ? user : null
 }
 
 /** A field of the request's body as text; empty if it is anything else. */

@@ -158,12 +158,36 @@ describe('coerce(value, attribute)', () => {
         ['1.5000', '1.50'],
         [1.25, '1.25'],
         [0.1, '0.10'],
+        ['.5', '0.50'],
+        ['-.5', '-0.50'],
+        ['5.', '5.00'],
+        ['1e2', '100.00'],
+        ['1.25E+2', '125.00'],
+        ['125e-2', '1.25'],
+        ['5e-1', '0.50'],
       ],
       { precision: 10, scale: 2 },
     )
     rejects(
       'decimal',
-      ['', '1e3', '.', '1.', '1.505', 0.125, '1,5', '123456789', 'NaN', 1e21, 1e-7, Number.NaN, true],
+      [
+        '',
+        '1e8',
+        '1e-3',
+        '1e',
+        'e2',
+        '.',
+        '.e2',
+        '1.505',
+        0.125,
+        '1,5',
+        '123456789',
+        'NaN',
+        1e21,
+        1e-7,
+        Number.NaN,
+        true,
+      ],
       {
         precision: 10,
         scale: 2,
@@ -321,6 +345,12 @@ describe('coerce(value, attribute)', () => {
       expect(read('json', '{"__proto__":{"polluted":true}}')).to.equal(unreadable)
       expect(read('json', '[{"a":{"__proto__":null}}]')).to.equal(unreadable)
       expect({}).not.to.have.property('polluted')
+    })
+
+    it('is rejected with half a surrogate pair, which not every engine stores', () => {
+      for (const value of ['"\\ud800"', { a: ['\ud83d'] }, { '\udc00': 1 }])
+        expect(read('json', value)).to.equal(unreadable)
+      expect(read('json', '"😀"')).to.equal('😀')
     })
   })
 

@@ -22,8 +22,10 @@ describe('findChoices(tx, model, present)', () => {
 
   it('returns all of 1,000 records, with one query', async () => {
     const queries = await countQueries(database, async () => {
-      const choices = await findChoices(database.manager, Person, [ids[3]])
+      const missing = newId()
+      const choices = await findChoices(database.manager, Person, [ids[3], missing, 'no id'])
       expect(choices).to.include({ isComplete: true, collection: 'people' })
+      expect(choices.unavailable).to.deep.equal([missing])
       expect(choices.records.map(({ id }) => id)).to.deep.equal(ids.toReversed())
     })
     expect(queries).to.equal(1)

@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import { Entity, ManyToOne, PrimaryColumn, type EntityManager, type Relation } from 'typeorm'
 import { Database } from '../../../src/data/database.js'
+import { newId } from '../../../src/data/ids.js'
 import { Model } from '../../../src/data/model.js'
 import { type RelationOf } from '../../../src/data/records/relations.js'
 import { countQueries } from '../../support/count-queries.js'
@@ -86,6 +87,19 @@ describe('loadRelations(tx, records, relations)', () => {
     expect(await countQueries(database, () => loadRelations(tx, [issue], ['project', 'labels']))).to.equal(0)
     expect([issue.project, issue.labels]).to.deep.equal([null, []])
     expect(await countQueries(database, () => loadRelations(tx, [], ['project']))).to.equal(0)
+  })
+
+  it('loads the relations of more records than a statement can have parameters', async () => {
+    const { id, projects } = await anIssue()
+    const first = await findRecord(tx, Issue, id)
+    const issues = [
+      ...Array.from({ length: 66_000 }, () => titled(Issue, 'other', { id: newId(), project_id: newId() })),
+      first,
+    ]
+    await loadRelations(tx, issues, ['project', 'labels'])
+    expect(first.project?.title).to.equal(projects[0].title)
+    expect(titles(first.labels)).to.deep.equal(['bug', 'urgent'])
+    expect([issues[0]?.project, issues[0]?.labels]).to.deep.equal([null, []])
   })
 
   it("throws UnknownRelation for a name that isn't a relation", async () => {

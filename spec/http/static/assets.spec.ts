@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
@@ -55,6 +56,13 @@ describe("asset('application.css')", () => {
     expect([status, text]).to.deep.equal([200, 'p { color: red }'])
     expect(headers.get('cache-control')).to.equal(forever)
     expect(headers.get('content-type')).to.contain('text/css')
+  })
+
+  it('contains the digest of the whole content, which is read in blocks', async () => {
+    const content = Buffer.alloc(300_001, 'abcde')
+    writeFileSync(join(folder, 'public/long.bin'), content)
+    const digest = createHash('sha256').update(content).digest('hex').slice(0, 16)
+    expect(await pathsOf('long.bin')).to.deep.equal([`/long-${digest}.bin`])
   })
 
   it('finds files of any folder, in subfolders and without an extension', async () => {

@@ -82,9 +82,17 @@ export class Slow {
   }
 }
 
+/** Its `perform` ends at once, in contrast to what `beforeCommit` may have registered. */
+@Job({ timeout: 200, attempts: 2 })
+export class Checked {
+  async perform(args: { text: string }, job: JobContext) {
+    await behavior.perform(args, job)
+  }
+}
+
 export { Discard, RetryLater }
 
-export const jobClasses = [SendDigest, Anything, Once, Slow]
+export const jobClasses = [SendDigest, Anything, Once, Slow, Checked]
 
 /** A database with the tables of jobs and effects. */
 export function digestsUrl(): Promise<string> {

@@ -35,6 +35,9 @@ export class Book extends Model {
   @Column(columnTypes.string, { nullable: true })
   number!: string | null
 
+  @Column(columnTypes.string, { name: 'e_mail', unique: true, nullable: true })
+  email!: string | null
+
   @Column(columnTypes.uuid, { nullable: true })
   code!: string | null
 

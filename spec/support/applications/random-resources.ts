@@ -159,7 +159,7 @@ export class RandomResources {
 }
 
 /** A different name for each number: `gauge`, ..., `amber_gauge`, ... */
-function nameOf(index: number): string {
+export function nameOf(index: number): string {
   const adjective = ADJECTIVES[Math.floor(index / NOUNS.length) - 1]
   return [adjective, NOUNS[index % NOUNS.length]].filter(Boolean).join('_')
 }
@@ -182,7 +182,7 @@ function isAnyScarce(
 }
 
 /** The command that generates a resource. */
-function commandOf(name: string, options: ResourceArguments): string {
+export function commandOf(name: string, options: ResourceArguments): string {
   const {
     attributes = [],
     route: routes = [],
@@ -204,7 +204,7 @@ function commandOf(name: string, options: ResourceArguments): string {
     ...(options.singular ? ['--singular'] : []),
     ...(options.locking ? ['--locking'] : []),
     ...(options.api ? ['--api'] : []),
-    '--spec full',
+    ...(options.spec ? [`--spec ${options.spec}`] : []),
   ]
   return `kit generate resource ${words.join(' ')}`
 }

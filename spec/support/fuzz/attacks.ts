@@ -7,6 +7,8 @@ export interface Attack {
   steps: readonly (Buffer | string | number)[]
   /** The responses that it waits for. Without them, it leaves after its last step. */
   responses: number
+  /** Whether it reads what it receives; true by default. */
+  reads?: boolean
   /** It leaves as soon as it has this many bytes. */
   leavesAfter?: number
   /** It sends the end of the connection after its last step, and still reads. */
@@ -464,6 +466,41 @@ export const attacks: Record<string, (random: Random, victim: Victim) => Attack>
     const isCut = random.chance(0.2)
     const damage = isCut ? [random.of(['\r\n\r\n', 'GET\r\n\r\n', '\0', 'HTTP/1.1 500 \r\n\r\n'])] : []
     return { steps: [Buffer.concat(requests), ...damage], responses: isCut ? 1 : requests.length }
+  },
+
+  'body in small chunks': (random, victim) => {
+    const [type, start] = random.of([
+      ['application/json', '{"title":"'],
+      ['application/xml', '<post><title>'],
+      ['application/x-www-form-urlencoded', 'title='],
+      ['multipart/form-data; boundary=x', '--x\r\nContent-Disposition: form-data; name="a"\r\n\r\n'],
+    ])
+    const chunk = 'x'.repeat(random.of([1, 1, 15, 16, 100]))
+    const chunks = `${chunk.length.toString(16)}\r\n${chunk}\r\n`.repeat(random.of([100, 9000, 30_000]))
+    const path = random.of(['/posts', '/uploads', '/basket', '/', '/nowhere'])
+    const headers = [`Authorization: Bearer ${victim.bearer}`, `Content-Type: ${type}`, address(random)]
+    const length = ['Transfer-Encoding: chunked']
+    const body = `${start.length.toString(16)}\r\n${start}\r\n${chunks}${random.of(['0\r\n\r\n', ''])}`
+    return { steps: [request('POST', path, headers, body, length), random.below(300)], responses: 0 }
+  },
+
+  'hundreds of requests at once': (random, victim) => {
+    const one = honest(random, victim)
+    const count = random.of([50, 108, 300, 1000])
+    return {
+      steps: [Buffer.concat(Array.from({ length: count }, () => one)), random.below(300)],
+      responses: 0,
+    }
+  },
+
+  'responses that are not read': (random, victim) => {
+    const path = random.of(['/large', '/application.css', '/rows', '/posts'])
+    const one = request('GET', path, [`Cookie: ${victim.cookie}`])
+    return {
+      steps: [Buffer.concat(Array.from({ length: 20 }, () => one)), random.below(1000)],
+      responses: 0,
+      reads: false,
+    }
   },
 
   'Expect header': (random, victim) => {

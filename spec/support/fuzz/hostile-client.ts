@@ -16,7 +16,7 @@ export interface AttackOutcome {
 /** Sends what an attack has to a port, and waits for its responses or the end of the connection. */
 export async function attack(
   port: number,
-  { steps, responses, leavesAfter = Infinity, ends }: Attack,
+  { steps, responses, reads = true, leavesAfter = Infinity, ends }: Attack,
 ): Promise<AttackOutcome> {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
   const statuses: number[] = []
@@ -37,6 +37,7 @@ export async function attack(
     })
   })
 
+  if (!reads) socket.pause()
   for (const step of steps) {
     if (typeof step === 'number') await Promise.race([delay(step), finished])
     else if (socket.writable) socket.write(typeof step === 'string' ? Buffer.from(step, 'latin1') : step)

@@ -398,6 +398,17 @@ describe('A field for records of ctx.choices(model)', () => {
     expect(tight(formOf({}).checkboxes('user_ids', all('zoe', 'Ada')))).to.match(/>Ada<.*>zoe</)
   })
 
+  it('keeps a selected id that is not available, without a name', () => {
+    const offered = { ...all('Ada'), unavailable: ['bob', 'carl'] }
+    const field = tight(formOf({ user_id: 'bob' }).select('user_id', offered, { required: true }))
+    expect(field).to.contain('<option value="ada">Ada</option><option value="bob" selected>Not available<')
+    expect(field).not.to.contain('carl')
+    const boxes = tight(formOf({ user_ids: ['ada', 'carl'] }).checkboxes('user_ids', offered))
+    expect(boxes)
+      .to.contain('value="carl" checked><label for="blog_post_user_ids_2">Not available</label>')
+      .and.not.to.contain('bob')
+  })
+
   it('is a text field for the id, with the current name and a link to the list, if there are too many', () => {
     const form = formOf({ user_id: 'ada' }, {}, { collections: () => [list] })
     expect(tight(form.select('user_id', some('Ada'), { required: true }))).to.equal(

@@ -3,6 +3,12 @@ import { existsSync } from 'node:fs'
 import type { EntityManager } from 'typeorm'
 import type { Database } from '../../data/database.js'
 import { createDatabase, dropDatabase, placeOf, fileOf } from '../../data/engines/create-drop.js'
+import {
+  findCrossings,
+  findWideIndexes,
+  type Crossing,
+  type WideIndex,
+} from '../../data/records/crossings.js'
 import { declaredLists, findListWarnings } from '../../data/lists/list-warnings.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { CommandError } from '../../command-errors.js'
@@ -55,9 +61,9 @@ const STEPS: Step[] = [
   },
   {
     name: 'check',
-    summary: 'list the indexes that lists need and the database lacks',
+    summary: 'list missing indexes, and references that leave their parent',
     description:
-      'Lists the indexes that the lists with @Queryable need and the database lacks: for each column that a list sorts by, or filters by eq or prefix. Also lists the columns of cursor pages that do not have milliseconds. The exit status is 1 if it finds one.',
+      'Lists the indexes that the lists with @Queryable need and the database lacks: for each column that a list sorts by, or filters by eq or prefix. Also lists the columns of cursor pages that do not have milliseconds, and counts the stored references to records of other parents (`@Within`). Notes name unique indexes over all parents. The exit status is 1 if it finds one.',
     needsDatabase: true,
     run: check,
   },
@@ -199,14 +205,28 @@ async function status(database: Database): Promise<void> {
 }
 
 async function check(database: Database): Promise<void> {
-  const { routes } = await loadApp()
+  const app = await loadApp()
+  app.implyWithin()
   await database.open()
+  const { routes } = app
   const warnings = await findListWarnings(database, declaredLists(database, routes))
   const problems = warnings.flatMap(({ list, problems }) => problems.map((problem) => `${list}: ${problem}`))
-  for (const problem of problems) console.log(problem)
-  const count = problems.length
+  const crossings = (await findCrossings(database)).map(describeCrossing)
+  for (const problem of [...problems, ...crossings]) console.log(problem)
+  for (const index of await findWideIndexes(database)) console.log(describeIndex(index))
+  const count = problems.length + crossings.length
   if (count > 0) throw new CommandError(`The database has ${count} ${count === 1 ? 'problem' : 'problems'}.`)
   console.log('The database has all indexes that the lists need.')
+}
+
+function describeCrossing({ name, count }: Crossing): string {
+  const what = count === 1 ? 'stored reference leads' : 'stored references lead'
+  return `${name}: ${count} ${what} out of the parent (see @Within). No response shows such a record, and no request can store such a reference. Correct it with SQL or in the console.`
+}
+
+/** It is not a problem: some values must be unique among all. */
+function describeIndex({ table, name, columns, keys }: WideIndex): string {
+  return `Note: The values of ${columns.join(' and ')} in ${table} are unique over all parents (${name}), so a conflict tells what others have. If they need only be unique within one, let the index begin with ${keys.join(' and ')}.`
 }
 
 async function replicas(database: Database): Promise<void> {

@@ -119,7 +119,7 @@ async function counts({ store, definitions }: Jobs, options: Options): Promise<s
 }
 
 async function list(jobs: Jobs, { state, queue, name, json: isJson }: Options): Promise<string> {
-  const found = (await jobs.store.list(checkSelection(jobs, { state, queue, name }))).map(detailsOf)
+  const found = (await jobs.store.list(await checkSelection(jobs, { state, queue, name }))).map(detailsOf)
   if (isJson) return toJson(found)
   const columns = ['id', 'name', 'queue', 'state', 'attempts', 'due_at', 'error'] as const
   const rows = found.map((row) => Object.fromEntries(columns.map((column) => [column, row[column]])))
@@ -149,7 +149,7 @@ async function enqueue(jobs: Jobs, _options: Options, [name = '', text = '{}']: 
   const args = parseJson(text)
   if (args === undefined)
     throw new CommandError(`${text} is not JSON. Quote it for the shell: '{"user_id": "..."}'.`)
-  checkSelection(jobs, { name })
+  checkKnown('name', name, [...jobs.definitions.keys()])
   return definition && jobs.enqueue(jobs.store.database.manager, definition.target, args)
 }
 
@@ -177,21 +177,30 @@ async function selection(jobs: Jobs, options: Options, ids: readonly string[]): 
   return { ids: found }
 }
 
-/** @throws CommandError for an unknown state, queue or name */
-function checkSelection({ settings, definitions }: Jobs, given: Selection): Selection {
-  const known = {
-    state: ['waiting', 'running', 'dead'],
-    queue: settings.queues,
-    name: [...definitions.keys()],
-  }
-  for (const [what, values] of Object.entries(known)) {
-    const value = given[what as keyof typeof known]
-    if (value !== undefined && !values.includes(value))
-      throw new CommandError(
-        `There is no ${what === 'name' ? 'job' : what} "${value}". Known: ${values.join(', ')}.`,
-      )
-  }
+/**
+ * Checks what selects jobs. The class of a job may have been removed since it was enqueued, so the names in the table count, too.
+ *
+ * @throws CommandError for an unknown state, queue or name
+ */
+async function checkSelection({ settings, definitions, store }: Jobs, given: Selection): Promise<Selection> {
+  const { state, queue, name } = given
+  checkKnown('state', state, ['waiting', 'running', 'dead'])
+  checkKnown('queue', queue, settings.queues)
+  if (name !== undefined && !definitions.has(name))
+    checkKnown('name', name, [...new Set([...definitions.keys(), ...(await store.names())])])
   return given
+}
+
+/** @throws CommandError when the value is given and unknown */
+function checkKnown(
+  what: 'state' | 'queue' | 'name',
+  value: string | undefined,
+  known: readonly string[],
+): void {
+  if (value !== undefined && !known.includes(value))
+    throw new CommandError(
+      `There is no ${what === 'name' ? 'job' : what} "${value}". Known: ${known.join(', ')}.`,
+    )
 }
 
 /** A row without the columns that only workers use. Times are in ISO 8601. */

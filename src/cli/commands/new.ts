@@ -35,7 +35,12 @@ async function create(path: string, options: Options): Promise<void> {
   rejectOccupied(folder, path)
   const count = await writeApplication(folder, options)
   console.log(`created ${path} with ${count} files`)
-  if (!options.skipInstall) await npm(['install', '--no-audit', '--no-fund'], folder)
+  if (!options.skipInstall) {
+    console.log('running npm install, which takes minutes if it has to compile the driver of the database')
+    // In a terminal, npm shows its progress. The output of its scripts would be hidden until one fails.
+    const foreground = process.stdout.isTTY ? ['--foreground-scripts'] : []
+    await npm(['install', '--no-audit', '--no-fund', ...foreground], folder)
+  }
   console.log(nextSteps(path, options))
 }
 

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '../../application/application.js'
 import { CommandError } from '../../command-errors.js'
+import { enclosureNames } from '../../data/records/within.js'
 import { NamedError } from '../../errors.js'
 import { classOfMiddleware } from '../../injection/middleware-class.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
@@ -44,6 +45,7 @@ export function routesCommand(): Command {
 
 async function routes(options: Options): Promise<void> {
   const app = await loadApp(options.built)
+  app.implyWithin()
   if (options.types) return writeTypes(app, options)
   console.log(options.match === undefined ? list(app, options) : match(app, options.match, options))
 }
@@ -76,9 +78,12 @@ function list(app: App, { grep = '', json, public: isPublic }: Options): string 
     )
   if (json) return toJson(found.map(({ route, row }) => ({ ...row, ...detailsOf(route) })))
   if (found.length === 0 && word) return `No route contains "${grep}".`
+  const head = ['METHOD', 'HOST', 'PATH', 'ALIASES', 'NAME', 'HANDLER']
+  if (found.some(({ row }) => row.within.length > 0)) head.push('WITHIN')
+  const rows = found.map(({ row }) => Object.values(row).map((value) => [value].flat().join(', ')))
   return table(
-    ['METHOD', 'HOST', 'PATH', 'ALIASES', 'NAME', 'HANDLER'],
-    found.map(({ row }) => Object.values({ ...row, aliases: row.aliases.join(', ') })),
+    head,
+    rows.map((row) => row.slice(0, head.length)),
   )
 }
 
@@ -99,6 +104,7 @@ function match(app: App, request: string, { json }: Options): string {
     ['Parameters', parameters.join(', ') || 'none'],
     ['Middleware', names.join(', ') || 'none'],
     ['Handler', row.handler],
+    ...(row.within.length > 0 ? [['Within', row.within.join(', ')]] : []),
     ['File', file ?? 'unknown'],
   ])
 }
@@ -119,6 +125,7 @@ function rowOf(route: DeclaredRoute, app: App) {
     aliases: route.aliases.map((alias) => alias.path),
     name: route.name ?? '',
     handler: route.handlerName,
+    within: route.resource?.model ? enclosureNames(route.resource.model) : [],
   }
 }
 

@@ -10,9 +10,18 @@ export function hasKey(value: unknown, key: string): boolean {
   return Object.hasOwn(value, key) || Object.values(value).some((inner) => hasKey(inner, key))
 }
 
-/** Whether JSON has a key that TypeORM would lose (`__proto__`), or with which it could not update the row again. */
+/**
+ * Whether JSON has a key that TypeORM would lose (`__proto__`), or with which it could not update the row again, or text with half a
+ * surrogate pair, which MariaDB and the type jsonb reject.
+ */
 export function isUnstorable(json: unknown): boolean {
-  return hasKey(json, '__proto__') || hasKey(json, 'hasOwnProperty')
+  return hasKey(json, '__proto__') || hasKey(json, 'hasOwnProperty') || hasMalformedText(json)
+}
+
+function hasMalformedText(json: unknown): boolean {
+  if (typeof json === 'string') return !json.isWellFormed()
+  if (typeof json !== 'object' || json === null) return false
+  return Object.entries(json).some(([key, value]) => !key.isWellFormed() || hasMalformedText(value))
 }
 
 /** The maximum number of values in a JSON or XML body, unless the application sets `membersLimit`. */

@@ -48,7 +48,7 @@ const attributesByName = memoizeByObject(
 
 /** The attributes of a class that contain objects of other classes; none of a model. */
 export const nestedAttributesOf = memoizeByObject((model: Function): readonly Attribute[] =>
-  isEntity(model) ? [] : ([...attributesByName(model).values()].filter((one) => one?.nested) as Attribute[]),
+  isEntity(model) ? [] : [...attributesByName(model).values()].flatMap((one) => (one?.nested ? one : [])),
 )
 
 /** The rules of class-validator that a property has. */
@@ -77,8 +77,8 @@ export function plainAttributeOf(model: Function, name: string): Attribute | und
   const nullable = rules.some((rule) => rule.name === 'isOptional')
   const details = { name, nullable, ...(isList && { isList }) }
   if (isNested(model, name)) {
-    const isProblem = nestingProblem(model, name) !== undefined
-    return isProblem ? undefined : { ...details, kind: 'json', nested: objectClassOf(model, name)! }
+    const nested = nestingProblem(model, name) === undefined ? objectClassOf(model, name) : undefined
+    return nested && { ...details, kind: 'json', nested }
   }
   // Rules with `each` are about the items of a list.
   const kinds = rules.filter(({ each }) => each === isList).map((rule) => KINDS_BY_RULE.get(rule.name))

@@ -40,13 +40,14 @@ export function readFloat(value: unknown): unknown {
 
 /**
  * Reads a decimal as text, because a JavaScript number would lose digits. The fraction is padded to the column's scale, as the
- * database returns it. A decimal with more digits is rejected, not rounded.
+ * database returns it, and an exponent is resolved. A decimal with more digits is rejected, not rounded.
  */
 export function readDecimal(value: unknown, { precision, scale }: Details): unknown {
-  const input = typeof value === 'number' ? digitsOf(value) : trimText(value)
-  const match = /^([+-]?)0*(\d+)(?:\.(\d+))?$/.exec(input)
-  if (!match) return unreadable
-  const [, sign = '', whole = '', digits = ''] = match
+  const input = typeof value === 'number' ? String(value) : trimText(value)
+  const match = /^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,3}))?$/i.exec(input)
+  const [, sign = '', before = '', after = '', exponent = '0'] = match ?? []
+  if (before + after === '') return unreadable
+  const [whole, digits] = movePoint(before, after, Number(exponent))
   const places = scale ?? (precision === undefined ? undefined : 0)
   // A single zero before the point is not one of the column's digits.
   if (precision !== undefined && whole.replace(/^0$/, '').length > precision - (places ?? 0))
@@ -58,12 +59,18 @@ export function readDecimal(value: unknown, { precision, scale }: Details): unkn
   return `${isNegative ? '-' : ''}${whole}${fraction && `.${fraction}`}`
 }
 
-/** Writes a number without an exponent: `0.0000001` for `1e-7`. */
-function digitsOf(number: number): string {
-  const text = String(number)
-  return text.includes('e')
-    ? number.toLocaleString('en', { useGrouping: false, maximumSignificantDigits: 21 })
-    : text
+/** Moves the point of a number to the right. Returns the digits before it, without leading zeros, and those after it. */
+function movePoint(before: string, after: string, places: number): [whole: string, fraction: string] {
+  const position = before.length + places
+  const digits = '0'.repeat(Math.max(0, -position)) + before + after
+  const point = Math.max(0, position)
+  return [
+    digits
+      .slice(0, point)
+      .padEnd(point, '0')
+      .replace(/^0*(?=\d)/, '') || '0',
+    digits.slice(point),
+  ]
 }
 
 /** Pads a fraction to a number of digits. Returns undefined if more digits are not zero. */

@@ -22,6 +22,8 @@ export type Problem =
   | 'range'
   | 'type'
   | 'check'
+  /** An exclusion constraint: the record may not exist beside another one, for example because their times overlap. */
+  | 'exclusion'
   /** The transaction conflicted with another one. It would succeed on its own. */
   | 'conflict'
   /** A lock was not released in time. */
@@ -146,6 +148,10 @@ export interface Engine {
   readonly now: string
   /** The end of a SELECT that locks its rows, and leaves out locked ones; undefined if a transaction locks the whole database. */
   readonly skipLocked?: 'FOR UPDATE SKIP LOCKED'
+  /** The end of a SELECT that locks rows of an alias as a foreign key does; undefined if a transaction locks the database. */
+  keyLock?(alias: string): string
+  /** The end of a SELECT that locks rows of an alias as an UPDATE does; undefined if a transaction locks the database. */
+  updateLock?(alias: string): string
   /** Whether a query can contain an UPDATE. */
   readonly updatesInQueries?: true
   /** Whether a transaction that has locked a row can still read the row as it was at the transaction's first read. */
@@ -196,6 +202,8 @@ export interface Engine {
   updatedAtDetails?(driver: DataSource['driver']): ColumnDetails
   /** Prepares a record before TypeORM inserts it. */
   prepareInsert?(metadata: EntityMetadata, record: object): void
+  /** Statements with the id of a row, which must precede its deletion because its keys may refer to the row itself. */
+  beforeDelete?(metadata: EntityMetadata): readonly string[]
   /** TypeORM's mode for locking rows; undefined if each transaction that writes locks the whole database. */
   rowLock?(metadata: EntityMetadata): FindOneOptions['lock']
   /** Returns a function that converts the values of a column faster than TypeORM's `hydrate`; undefined if `hydrate` is needed. */

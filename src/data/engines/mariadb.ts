@@ -152,6 +152,18 @@ export const mariadb: Engine = {
     noteReadOnly(await runner.connect())
   },
 
+  // InnoDB does not delete a row that refers to itself.
+  beforeDelete({ dataSource: { driver }, tablePath, foreignKeys, target }) {
+    const [table, id] = [driver.escape(tablePath), driver.escape('id')]
+    return foreignKeys.flatMap(({ columns, referencedColumns, referencedEntityMetadata }) => {
+      const [[column, second], [referenced]] = [columns, referencedColumns]
+      if (referencedEntityMetadata.target !== target || !column?.isNullable || !referenced || second)
+        return []
+      const [key, own] = [column, referenced].map(({ databaseName }) => driver.escape(databaseName))
+      return `UPDATE ${table} SET ${key} = NULL WHERE ${id} = ? AND ${key} = ${own}`
+    })
+  },
+
   async limitLocks(runner, milliseconds) {
     withShorterLimit.add(await runner.connect())
     await runner.query(`SET ${lockTimeouts(milliseconds)}`)
@@ -203,6 +215,8 @@ export const mariadb: Engine = {
   updatedAtDetails: ({ mappedDataTypes }) => ({ onUpdate: mappedDataTypes.updateDateDefault }),
 
   rowLock: () => ({ mode: 'pessimistic_write' }),
+  keyLock: () => ' LOCK IN SHARE MODE',
+  updateLock: () => ' FOR UPDATE',
 
   // Sets a missing enum value to NULL, which the database rejects. Otherwise a required enum would get its first value.
   prepareInsert({ columns }, record) {

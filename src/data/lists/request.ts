@@ -19,6 +19,12 @@ import { ListSelection } from './select.js'
 /** A route whose handler may have a list. */
 export interface ListRoute {
   readonly handlerName: string
+  /** The items in the path, the outermost first. */
+  readonly parents?: readonly {
+    readonly model: Function | undefined
+    readonly param: string | undefined
+    readonly property: string
+  }[]
   readonly resource?:
     | {
         readonly model?: Function | undefined

@@ -3,7 +3,7 @@ import { channels, className, type QueryMessage } from '../../common/channels.js
 import { captureStack, siteOf, type CallSite } from '../../common/place.js'
 import { TransactionConflict } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
-import { MariadbRunner } from '../engines/mysql-driver.js'
+import { MariadbRunner } from '../engines/mariadb-runner.js'
 import { PostgresRunner } from '../engines/postgres/query-runner.js'
 import { problemOf } from '../engines/problems.js'
 import { PooledSqliteQueryRunner } from '../engines/sqlite/pooled-query-runner.js'

@@ -7,6 +7,7 @@ import type { Model } from '../model.js'
 import { assignedIds, linksOf, targetOf, selectScopedKeys, setLoadedIds, type Links } from './links.js'
 import { recordsOf } from './loaded-relations.js'
 import { lockRow } from './locking.js'
+import { inParts, sum } from './parts.js'
 import { isUnchanged, loadedElements } from './record-state.js'
 import type { RecordWork } from './work.js'
 
@@ -34,9 +35,7 @@ export function changesLinks(
       ({ property, ids }) => String(loadedElements(record, property)?.toSorted()) !== String(ids.toSorted()),
     ) ||
     // `writeWithoutLoaded` has removed the unchanged relations from the record.
-    metadata.manyToManyRelations.some(
-      ({ isLazy, propertyName }) => !isLazy && Reflect.get(record, propertyName) !== undefined,
-    )
+    metadata.manyToManyRelations.some(({ propertyName }) => Reflect.get(record, propertyName) !== undefined)
   )
 }
 
@@ -49,11 +48,10 @@ export async function checkIds(
   const errors = new ValidationErrors()
   for (const { property, relation, toRelated, ids } of assignments) {
     const { propertyName } = targetOf(toRelated)
-    const where = { [propertyName]: In(ids) }
-    const areFound =
-      ids.every(isId) &&
-      (ids.length === 0 || (await tx.countBy(relation.inverseEntityMetadata.target, where)) === ids.length)
-    if (areFound) continue
+    const count = async (part: readonly unknown[]): Promise<number[]> => [
+      await tx.countBy(relation.inverseEntityMetadata.target, { [propertyName]: In(part) }),
+    ]
+    if (ids.every(isId) && sum(await inParts(ids, count)) === ids.length) continue
     const attribute = humanize(property)
     const message = `${attribute} contains a record that does not exist.`
     errors.add(property, 'references', message, { attribute })
@@ -79,17 +77,19 @@ export async function writeLinks(
     const owner: unknown = targetOf(toOwner).getEntityValue(record)
     // A new record has no links to remove. On MariaDB, a DELETE without rows would lock a gap in which others insert links.
     if (!isNew) await removeLinks(work, owner, assignment)
-    if (ids.length === 0) continue
-    await tx
-      .createQueryBuilder()
-      .insert()
-      .into(table)
-      .values(ids.map((id) => ({ [toOwner.propertyName]: owner, [toRelated.propertyName]: id })))
-      // Some of the links may exist: `removeLinks` keeps those with these ids.
-      .orIgnore()
-      .updateEntity(false)
-      .callListeners(false)
-      .execute()
+    await inParts(ids, async (part) => {
+      await tx
+        .createQueryBuilder()
+        .insert()
+        .into(table)
+        .values(part.map((id) => ({ [toOwner.propertyName]: owner, [toRelated.propertyName]: id })))
+        // Some of the links may exist: `removeLinks` keeps those with these ids.
+        .orIgnore()
+        .updateEntity(false)
+        .callListeners(false)
+        .execute()
+      return []
+    })
   }
 }
 

@@ -4,6 +4,7 @@ import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { DeclarationError, UnknownRelation } from '../../errors.js'
 import { memoizeByObject } from '../../common/memoize.js'
 import { relationIdsOf } from '../attributes/attributes.js'
+import { inParts } from './parts.js'
 import { isUnchanged, markLoaded } from './record-state.js'
 import type { RecordWork } from './work.js'
 
@@ -120,18 +121,19 @@ async function readIds(
   const { table, toOwner, toRelated, relation } = links
   const ownerKey = targetOf(toOwner)
   const keys = valuesOf(records, ownerKey)
-  if (keys.length === 0) return () => []
   const column = columnWriter(work.tx)
   const [owner, related] = [column('link', toOwner), column('link', toRelated)]
-  const query = work.tx
-    .createQueryBuilder()
-    .select(owner, 'owner_id')
-    .addSelect(related, 'related_id')
-    .from(table, 'link')
-    .where(`${owner} IN (:...keys)`, { keys })
-  const scope = selectScopedKeys(work, relation.inverseEntityMetadata, links)
-  if (scope) query.andWhere(`${related} IN ${scope.sql}`, scope.parameters)
-  const rows = await query.getRawMany<{ owner_id: unknown; related_id: unknown }>()
+  const rows = await inParts(keys, (part) => {
+    const query = work.tx
+      .createQueryBuilder()
+      .select(owner, 'owner_id')
+      .addSelect(related, 'related_id')
+      .from(table, 'link')
+      .where(`${owner} IN (:...part)`, { part })
+    const scope = selectScopedKeys(work, relation.inverseEntityMetadata, links)
+    if (scope) query.andWhere(`${related} IN ${scope.sql}`, scope.parameters)
+    return query.getRawMany<{ owner_id: unknown; related_id: unknown }>()
+  })
   const byOwner = new Map<string, string[]>()
   for (const { owner_id, related_id } of rows) {
     const ids = byOwner.get(String(owner_id))

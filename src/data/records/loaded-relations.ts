@@ -53,8 +53,8 @@ export function markSaved(metadata: EntityMetadata, record: object): void {
     if (isSet(record, relation)) markLoaded(record, relation.propertyName)
 }
 
-function isSet(record: object, { isLazy, propertyName }: RelationMetadata): boolean {
-  return !isLazy && Reflect.get(record, propertyName) !== undefined
+function isSet(record: object, { propertyName }: RelationMetadata): boolean {
+  return Reflect.get(record, propertyName) !== undefined
 }
 
 interface LoadedRelation {
@@ -67,18 +67,16 @@ interface LoadedRelation {
 function findLoaded(metadata: EntityMetadata, owner: object, seen = new Set<object>()): LoadedRelation[] {
   if (metadata.relations.length === 0 || seen.has(owner)) return []
   seen.add(owner)
-  return metadata.relations
-    .filter(({ isLazy }) => !isLazy)
-    .flatMap((relation) => {
-      const value: unknown = Reflect.get(owner, relation.propertyName)
-      if (value === undefined) return []
-      const cascades = relation.isCascadeInsert || relation.isCascadeUpdate
-      if (isUnchanged(owner, relation.propertyName) && (!cascades || hasOtherKey(owner, relation)))
-        return [{ owner, relation, value }]
-      return cascades
-        ? recordsOf(value).flatMap((record) => findLoaded(relation.inverseEntityMetadata, record, seen))
-        : []
-    })
+  return metadata.relations.flatMap((relation) => {
+    const value: unknown = Reflect.get(owner, relation.propertyName)
+    if (value === undefined) return []
+    const cascades = relation.isCascadeInsert || relation.isCascadeUpdate
+    if (isUnchanged(owner, relation.propertyName) && (!cascades || hasOtherKey(owner, relation)))
+      return [{ owner, relation, value }]
+    return cascades
+      ? recordsOf(value).flatMap((record) => findLoaded(relation.inverseEntityMetadata, record, seen))
+      : []
+  })
 }
 
 /** Returns the records that the value of a relation contains. */

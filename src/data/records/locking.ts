@@ -1,5 +1,5 @@
 import type { EntityManager, EntityMetadata, FindOneOptions } from 'typeorm'
-import { VersionConflict } from '../../errors.js'
+import { VersionConflict, VersionNotLoaded } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
 import type { Model } from '../model.js'
 import { isLocked } from './record-state.js'
@@ -42,6 +42,12 @@ export async function lockRow(
     .setOption('disable-global-order')
   if (engineOf(tx.dataSource).rowLock) query.setLock('pessimistic_write')
   return query.getRawOne<{ version: unknown }>()
+}
+
+/** @throws VersionNotLoaded when a saved record lacks the version that its model has */
+export function requireVersion({ versionColumn, targetName }: EntityMetadata, record: Model): void {
+  if (versionColumn && versionColumn.getEntityValue(record) === undefined)
+    throw new VersionNotLoaded(targetName, versionColumn.propertyName)
 }
 
 /**

@@ -5,6 +5,7 @@ import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../../errors.js'
 import { columnWriter, linkOf, targetOf, selectScopedKeys, valuesOf, type Link } from './links.js'
 import { ownKeysOf } from './loaded-relations.js'
+import { inParts } from './parts.js'
 import { markLoaded } from './record-state.js'
 import { addScope } from './scope.js'
 import type { RecordWork } from './work.js'
@@ -85,8 +86,10 @@ async function loadByKey(
   const referenced = targetOf(key)
   const keys = valuesOf(records, key)
   const scope = work.scopeFor(metadata.target)
-  const where = addScope(metadata, { [referenced.propertyName]: In(keys) }, scope) ?? {}
-  const related = keys.length > 0 ? await work.tx.findBy(metadata.target, where) : []
+  const related = await inParts(keys, (part) => {
+    const where = addScope(metadata, { [referenced.propertyName]: In(part) }, scope) ?? {}
+    return work.tx.findBy(metadata.target, where)
+  })
   const byKey = new Map(related.map((record) => [valueOf(record, referenced), record]))
   return (record) => [byKey.get(valueOf(record, key)) ?? []].flat()
 }
@@ -101,10 +104,16 @@ async function loadByLink(
   const link = linkOf(relation)
   const [ownerKey, relatedKey] = [targetOf(link.toOwner), targetOf(link.toRelated)]
   const keys = valuesOf(records, ownerKey)
-  if (keys.length === 0) return () => []
-  const query = buildLinkQuery(work, relation.inverseEntityMetadata, link, keys, limit)
-  const { entities, raw } = await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()
-  const byKey = new Map(entities.map((record) => [String(valueOf(record, relatedKey)), record]))
+  const parts = await inParts(keys, async (part) => {
+    const query = buildLinkQuery(work, relation.inverseEntityMetadata, link, part, limit)
+    return [await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()]
+  })
+  const raw = parts.flatMap((part) => part.raw)
+  const byKey = new Map(
+    parts.flatMap(({ entities }) =>
+      entities.map((record) => [String(valueOf(record, relatedKey)), record] as const),
+    ),
+  )
   // Joined eager relations repeat a link in several rows.
   const byOwner = new Map<string, Set<object>>()
   for (const { link_owner, link_related } of raw) {

@@ -16,28 +16,35 @@ import {
   type Assignment,
 } from './link-writes.js'
 import { assignKeys, dropStale, markSaved, writeWithoutLoaded } from './loaded-relations.js'
-import { lockVersion, updateLocked } from './locking.js'
+import { lockVersion, requireVersion, updateLocked } from './locking.js'
+import { References, type WriteOptions } from './references.js'
 import type { RecordWork } from './work.js'
-import { translate, violationsOf } from '../validation/violations.js'
+import { translate, translateRefusal, violationsOf } from '../validation/violations.js'
 
 /**
  * Validates a record. If it is valid, calls the hook of its model, and inserts or updates it.
  *
  * @param unread the errors of fields that could not be read
  * @returns the errors, including those that the database reports, or undefined if the record was saved
+ * @throws VersionNotLoaded when the record was loaded without its version
  * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
  */
 export async function saveRecord(
   work: RecordWork,
   record: Model,
   unread?: ValidationErrors,
+  options: WriteOptions = {},
 ): Promise<ValidationErrors | undefined> {
   const { tx, translate: t } = work
   const isNew = !isSaved(record)
   const metadata = tx.dataSource.getMetadata(record.constructor)
+  if (!isNew) requireVersion(metadata, record)
   // The rules and the hook read the keys of relations that were assigned.
   assignKeys(metadata, record)
-  const errors = await validate(record, t, unread)
+  const references = new References(work, metadata, record, isNew, options)
+  const wrong = await references.check(false)
+  if (wrong) translate(wrong, record, t)
+  const errors = await validate(record, t, mergeErrors(wrong, unread))
   if (errors) return errors
 
   const hookErrors = await runHook(tx, record, isNew)
@@ -46,11 +53,11 @@ export async function saveRecord(
     return hookErrors
   }
 
+  assignKeys(metadata, record)
   const links = assignmentsOf(metadata, record)
-  const linkErrors = await checkIds(tx, links)
+  const linkErrors = (await references.check(true)) ?? (await checkIds(tx, links))
   if (linkErrors) return translate(linkErrors, record, t)
 
-  assignKeys(metadata, record)
   const violations = await writeWithoutLoaded(metadata, record, () =>
     tryWrite(work, metadata, record, isNew, links),
   )
@@ -59,6 +66,13 @@ export async function saveRecord(
   syncLinks(metadata, record, isNew, links)
   markSaved(metadata, record)
   return undefined
+}
+
+/** The errors of both. An error of a field that could not be read replaces those of its earlier value. */
+function mergeErrors(errors?: ValidationErrors, others?: ValidationErrors): ValidationErrors | undefined {
+  if (!errors || !others) return errors ?? others
+  for (const [field, violations] of others.fields) errors.fields.set(field, [...violations])
+  return errors
 }
 
 /** Calls the hook of a model, and returns the errors that it adds. */
@@ -110,23 +124,36 @@ async function tryWrite(
  * Deletes a record. The object keeps its id, so that the response can show it.
  *
  * @throws ValidationErrors (409) when other records refer to it
+ * @throws VersionNotLoaded when the record was loaded without its version
  * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
  */
 export async function destroyRecord(work: RecordWork, record: Model): Promise<void> {
   const { tx } = work
   const { id } = record
   const metadata = tx.dataSource.getMetadata(record.constructor)
+  requireVersion(metadata, record)
+  const preparations = engineOf(tx.dataSource).beforeDelete?.(metadata) ?? []
   try {
-    if (await fastPath(tx, metadata)?.remove(tx, record)) return
-    if (metadata.versionColumn) await lockVersion(tx, metadata, record)
-    await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
+    if (preparations.length === 0) return await remove(tx, metadata, record)
+    await inSavepoint(tx, async (manager) => {
+      for (const statement of preparations) await manager.query(statement, [id])
+      await remove(manager, metadata, record)
+    })
   } catch (error) {
     rejectConflict(work, record, error)
     const reason = explainDatabaseError(error, metadata)
-    throw reason instanceof ValidationErrors ? translate(reason, record, work.translate) : reason
+    if (!(reason instanceof ValidationErrors)) throw reason
+    record.id = id
+    throw await translateRefusal(tx, reason, record, work.translate)
   } finally {
     record.id = id
   }
+}
+
+async function remove(tx: EntityManager, metadata: EntityMetadata, record: Model): Promise<void> {
+  if (await fastPath(tx, metadata)?.remove(tx, record)) return
+  if (metadata.versionColumn) await lockVersion(tx, metadata, record)
+  await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
 }
 
 /** @throws PreconditionFailed (412) after a version conflict, if `If-Match` contained the version that was read */

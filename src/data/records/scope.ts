@@ -3,7 +3,6 @@ import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
 import { UnscopedRelation } from '../../errors.js'
 import { Model } from '../model.js'
 import { readAlternatives } from './conditions.js'
-import { assignedIds, linksOf } from './links.js'
 import type { Conditions, RecordWork } from './work.js'
 
 /** Conditions that no record meets. */
@@ -23,7 +22,7 @@ export function addScopes<T>(
   rejectUnscopedRelations(work, metadata, relations)
   // The related scopes limit the conditions on relations in `where`, not those that the scope of the model itself has.
   const related = where && addRelatedScopes(work, metadata, where)
-  return addScope(metadata, related, work.scopeFor(metadata.target)) as
+  return addScope(metadata, related, work.scopeFor(metadata.target, where)) as
     | FindOptionsWhere<T>
     | FindOptionsWhere<T>[]
     | undefined
@@ -49,15 +48,15 @@ export function addRelatedScopes(work: RecordWork, metadata: EntityMetadata, whe
     const value = result[propertyName]
     // Empty conditions find nothing. With a scope added, they would not be empty.
     if (!isNested(value) || Object.keys(value).length === 0) continue
-    const scope = work.scopeFor(related.target)
     const conditions = addRelatedScopes(work, related, toConditions(value))
+    const scope = work.scopeFor(related.target, conditions)
     result[propertyName] = scope ? combineAlternatives(conditions, scope) : conditions
   }
   return result
 }
 
 /** Combines each alternative of the conditions with each of the scope. An empty list finds every record, as in TypeORM. */
-function combineAlternatives(where: object, scope: object): Conditions {
+export function combineAlternatives(where: object, scope: object): Conditions {
   const pairs = toAlternatives(where).flatMap((left) =>
     toAlternatives(scope).map((right) => combine(left, right)),
   )
@@ -105,37 +104,4 @@ function rejectUnscopedRelations(work: RecordWork, metadata: EntityMetadata, rel
       throw new UnscopedRelation(metadata.targetName, propertyName, inverseEntityMetadata.targetName)
     if (joined) rejectUnscopedRelations(work, inverseEntityMetadata, joined)
   }
-}
-
-/** Returns those of the `bound` attributes of a record that refer to records outside of the scope of their model. */
-export async function referencesOutOfScope(
-  work: RecordWork,
-  record: Model,
-  bound: ReadonlySet<string>,
-): Promise<string[]> {
-  if (bound.size === 0) return []
-  const { tx } = work
-  const metadata = tx.dataSource.getMetadata(record.constructor)
-  const names: string[] = []
-  for (const { name, target, ids } of referencesOf(metadata, record)) {
-    const scope = bound.has(name) && ids.length > 0 ? work.scopeFor(target.target) : undefined
-    if (!scope) continue
-    const where = addScope(target, { id: In(ids) }, scope)
-    if ((await tx.countBy(target.target, where ?? {})) < ids.length) names.push(name)
-  }
-  return names
-}
-
-/** The attributes of a record that contain the ids of related records, with these ids. */
-function referencesOf(metadata: EntityMetadata, record: Model) {
-  const keys = metadata.relations.flatMap(({ joinColumns, isManyToMany, inverseEntityMetadata: target }) => {
-    const [key] = isManyToMany ? [] : joinColumns
-    const id: unknown = key?.getEntityValue(record)
-    return key ? [{ name: key.propertyName, target, ids: typeof id === 'string' ? [id] : [] }] : []
-  })
-  const lists = linksOf(metadata).map(({ property, relation: { inverseEntityMetadata: target } }) => {
-    const ids = assignedIds(record, property) ?? []
-    return { name: property, target, ids: ids.filter((id) => typeof id === 'string') }
-  })
-  return [...keys, ...lists]
 }

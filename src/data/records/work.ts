@@ -12,8 +12,12 @@ export interface RecordWork {
   readonly pathKeys?: ReadonlySet<string>
   /** `matched` if `If-Match` contains the version of the record that is written, `stale` if the body has another version. */
   comparison?: 'stale' | 'matched' | undefined
-  /** Returns the conditions that the records of a model must meet in the request; undefined if there are none. */
-  scopeFor(model: Function | string): Conditions | undefined
+  /**
+   * Returns the conditions that the records of a model must meet in the request; undefined if there are none.
+   *
+   * @param where the conditions that they meet already
+   */
+  scopeFor(model: Function | string, where?: object): Conditions | undefined
 }
 
 /** Work without a request, and without scopes. */

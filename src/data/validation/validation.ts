@@ -4,6 +4,7 @@ import { ValidationErrors } from '../../errors.js'
 import { memoizeByObject } from '../../common/memoize.js'
 import { humanize, recordName } from '../../naming/words.js'
 import { attributesOf } from '../attributes/attributes.js'
+import { isMetExactly } from './exact-rules.js'
 import { brokenRules, getMetadataStorage, ValidateBy } from './class-validator.js'
 import { validatedProperties } from '../attributes/plain-attributes.js'
 
@@ -120,6 +121,7 @@ function addError(
   const owner = error.target ?? record
   for (const [rule, own] of Object.entries(error.constraints ?? {})) {
     const metadata = ruleOf(owner.constructor, error.property, rule)
+    if (isMetExactly(owner.constructor, error.property, error.value, metadata)) continue
     const attribute = attributeName(owner.constructor, error.property, t)
     const values = { attribute, ...valuesOf(rule, metadata?.constraints ?? []) }
     const given = metadata?.message ? own : undefined

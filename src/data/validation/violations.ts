@@ -1,11 +1,11 @@
 import type { EntityManager, EntityMetadata } from 'typeorm'
 import { ValidationErrors } from '../../errors.js'
 import { humanize } from '../../naming/words.js'
-import { translateAdded } from './added-errors.js'
-import { explainDatabaseError, RECORD } from '../database-errors.js'
+import { markTranslated, translateAdded } from './added-errors.js'
+import { attributeOf, explainDatabaseError, RECORD } from '../database-errors.js'
 import type { Model } from '../model.js'
 import { isTooLong } from '../attributes/kinds.js'
-import type { Translate } from './validation.js'
+import { attributeName, messageOf, type Translate } from './validation.js'
 
 /** Converts an error of the database to errors of the record. Any other error is thrown again. */
 export async function violationsOf(
@@ -19,8 +19,9 @@ export async function violationsOf(
   if (!(errors instanceof ValidationErrors)) throw errors
 
   const [violation] = errors.fields.get(RECORD) ?? []
-  const field = violation && (await fieldOf(tx, metadata, record, violation.rule))
-  if (!violation || !field) return errors
+  const column = violation && (await fieldOf(tx, metadata, record, violation.rule))
+  if (!violation || !column) return errors
+  const field = attributeOf(column, [metadata])
   const attribute = humanize(field)
   return new ValidationErrors(errors.status === 409 ? 409 : 422, { cause: error }).add(
     field,
@@ -60,6 +61,54 @@ async function missingReference(
     if (!(await tx.existsBy(referencedEntityMetadata.target, where))) return column.databaseName
   }
   return undefined
+}
+
+/**
+ * Translates the error of a record that cannot be deleted. It names the models whose records refer to the record, if they are known:
+ * `Comments`.
+ */
+export async function translateRefusal(
+  tx: EntityManager,
+  errors: ValidationErrors,
+  record: Model,
+  t?: Translate,
+): Promise<ValidationErrors> {
+  const { constructor } = record
+  const violation = errors.fields.get(RECORD)?.find(({ rule }) => rule === 'referenced')
+  const names = violation && t ? await referrersOf(tx, tx.dataSource.getMetadata(constructor), record) : []
+  if (!violation || !t || names.length === 0) return translate(errors, record, t)
+  const records = names.map((name) => t(name, {}) ?? humanize(name)).join(', ')
+  const values = { attribute: attributeName(constructor, RECORD, t), records }
+  const given = t('validation.referenced', values, 'application') ?? t('validation.referenced_by', values)
+  violation.message = messageOf(
+    constructor,
+    RECORD,
+    'referenced',
+    values,
+    { given, own: violation.message },
+    t,
+  )
+  violation.values = values
+  markTranslated(errors)
+  return errors
+}
+
+/** The tables of the models that have records which refer to a record, and prevent that it is deleted. */
+async function referrersOf(tx: EntityManager, metadata: EntityMetadata, record: Model): Promise<string[]> {
+  const { entityMetadatas, driver } = tx.dataSource
+  const found = new Set<string>()
+  for (const other of entityMetadatas) {
+    for (const { columns, referencedColumns, referencedEntityMetadata, onDelete } of other.foreignKeys) {
+      const [[column], [referenced]] = [columns, referencedColumns]
+      const isFreed = onDelete === 'CASCADE' || onDelete === 'SET NULL'
+      if (referencedEntityMetadata !== metadata || isFreed || !column || !referenced) continue
+      const query = tx.createQueryBuilder(other.target, 'other').withDeleted()
+      const name = `${driver.escape('other')}.${driver.escape(column.databaseName)}`
+      if (await query.where(`${name} = :value`, { value: referenced.getEntityValue(record) }).getExists())
+        found.add(other.tableName)
+    }
+  }
+  return [...found]
 }
 
 /** Translates the errors that the database has found in a record. */

@@ -61,6 +61,13 @@ export function parseAttributes(words: readonly string[], taken: readonly string
   return [...attributes.filter(({ isList }) => !isList), ...attributes.filter(({ isList }) => isList)]
 }
 
+/** An attribute whose unique index begins with other columns. A reference keeps an index that begins with its own column. */
+export function withoutUnique(attribute: Attribute): Attribute {
+  if (!attribute.isUnique) return attribute
+  const isIndexed = attribute.isIndexed || attribute.reference !== undefined
+  return attributeOf({ ...attribute, isUnique: false, isIndexed })
+}
+
 /** The version of a model, as an attribute of the model and its table that neither pages nor requests have. */
 export function versionAttributes(): Attribute[] {
   return parseAttributes(['lock_version:int']).map((attribute) => ({

@@ -36,7 +36,7 @@ export function endOfRoutes(lines: readonly string[], below: RegExp): { index: n
   return { index, indent: /^\s*/.exec(lines[found] ?? '')?.[0] ?? '' }
 }
 
-/** The step that adds imports, each in the place of its path. */
+/** The step that adds imports. Imports are sorted by their paths, and each is added at its position. */
 export function importing(
   path: string,
   imports: readonly (readonly [names: string, from: string])[],

@@ -43,7 +43,7 @@ export function listOf(indent: number, name: string, items: readonly string[]): 
 }
 
 function breakLine(line: string): string {
-  if (line.length <= WIDTH || /^\s*(\/\/|\/?\*|it\('|import \{ \w+ \} from)/.test(line)) return line
+  if (line.length <= WIDTH || /^\s*(\/\/|\/?\*|it\('|import (type )?\{ \w+ \} from)/.test(line)) return line
   const indent = /^ */.exec(line)?.[0] ?? ''
   // The body of an arrow function moves to the next line.
   const [, arrow, body] = /^(\s*\w+: (?:async )?\(\) =>) (.*)$/.exec(line) ?? []
@@ -54,10 +54,21 @@ function breakLine(line: string): string {
     return [`${condition} {`, breakLine(`${indent}  ${statement}`), `${indent}}`].join('\n')
   }
 
+  // An expression in parentheses has no comma.
+  const [, open, awaited, member] = /^(\s*(?:\w+ = )?\()(await .*)(\)\.\w+,?)$/.exec(line) ?? []
+  if (awaited !== undefined) return [open, breakLine(`${indent}  ${awaited}`), indent + member].join('\n')
+  const [, list, item] = /^(\s*\w+ = \[)(\(await .*)\]$/.exec(line) ?? []
+  if (item !== undefined) return [list, breakLine(`${indent}  ${item},`), `${indent}]`].join('\n')
+  // A value without anything to break moves to the next line.
+  const [, name, value = ''] = /^(\s*(?:\w+|'[^']+'):) (.+),$/.exec(line) ?? []
+  if (name !== undefined && !/^\w+\(.*\)$|[\])}]$/.test(value.replace(/\(\)$/, ''))) {
+    return `${name}\n${indent}  ${value},`
+  }
+
   let end = closingOf(line)
   let start = openingOf(line, end)
   if (start >= WIDTH) {
-    end = line.lastIndexOf(')')
+    end = line.replaceAll('()', '  ').lastIndexOf(')')
     start = openingOf(line, end)
   }
   if (start === -1) return line
@@ -66,16 +77,19 @@ function breakLine(line: string): string {
   return [line.slice(0, start + 1), ...members, indent + line.slice(end)].join('\n')
 }
 
-/** The position at which the last braces close, else a list that is the last argument, else the last call. */
+/**
+ * The position at which the last braces close, except for those of a parameter, else a list that is the last argument, else the
+ * last call with arguments.
+ */
 function closingOf(line: string): number {
-  const brace = line.lastIndexOf(' }')
+  const brace = line.search(/ \}(?!(: \w+)?\) =>)(?!.* \}(?!(: \w+)?\) =>))/)
   if (brace !== -1) return brace + 1
   const list = Math.max(
     line.lastIndexOf('])'),
     line.lastIndexOf('] as const'),
     line.endsWith('],') ? line.length - 2 : -1,
   )
-  return list === -1 ? line.lastIndexOf(')') : list
+  return list === -1 ? line.replaceAll('()', '  ').lastIndexOf(')') : list
 }
 
 /** The position of the opening bracket for a closing one; -1 if there is none. */

@@ -56,10 +56,15 @@ export async function readBytes(ctx: BodyContext, limit: number, read: BodyRead)
     bytes.add(piece)
     read.hold(bytes.capacity - before)
   }
-  if (encoding !== 'identity') for await (const piece of decompress(encoding, read)) receive(piece)
-  else if (Number(req.headers['content-length'] ?? 0) > limit) throw new ContentTooLarge(limit)
-  else await read.forEach(receive)
-  return bytes.take()
+  try {
+    if (encoding !== 'identity') for await (const piece of decompress(encoding, read)) receive(piece)
+    else if (Number(req.headers['content-length'] ?? 0) > limit) throw new ContentTooLarge(limit)
+    else await read.forEach(receive)
+    return bytes.take()
+  } finally {
+    // The listeners of a request refer to the bytes as long as the connection is open.
+    bytes.take()
+  }
 }
 
 /** Decodes UTF-8, and omits a byte order mark. */

@@ -29,6 +29,9 @@ export interface BodyOptions {
   bodyFormats?: readonly BodyFormat[]
 }
 
+/** The maximum total size of the files of a request in bytes, unless the application sets `filesLimit`. */
+export const defaultFilesLimit = 10 * 1024 * 1024
+
 /** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
 export type BodyReader = (ctx: Context) => Promise<void>
 
@@ -44,7 +47,7 @@ const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
  */
 export function bodyReader({
   bodyLimit = 1024 * 1024,
-  filesLimit = 10 * 1024 * 1024,
+  filesLimit = defaultFilesLimit,
   uploadsLimit = 50,
   membersLimit = defaultMembersLimit,
   bodyFormats: formats = bodyFormats,

@@ -5,6 +5,7 @@ import type { Context, UploadedFile } from '../../context.js'
 import { ContentTooLarge, TooManyFields, UnsupportedMediaType } from '../../errors.js'
 import type { BodyRead } from './body-reads.js'
 import { maxFields, nest } from './form-fields.js'
+import { isRejectedField, readableFiles, rejectFile } from './rejected-files.js'
 import { boundaryOf, readParts, type Part, type PartReceiver } from './parts.js'
 import { uploadFolder } from './upload-folders.js'
 
@@ -19,7 +20,7 @@ const maxFiles = 50
 
 /**
  * Reads the fields of a multipart form into `ctx.request.body`, writes its files to a folder for the request, and describes them
- * in `ctx.request.files`.
+ * in `ctx.request.files`. Files of a browser's form that are too large are noted and dropped.
  *
  * @throws ContentTooLarge, TooManyFields (413), UnsupportedMediaType (415), BadRequest (400), and the errors of `read`
  */
@@ -27,7 +28,7 @@ export async function readMultipart(ctx: Context, limits: FormLimits, read: Body
   const boundary = boundaryOf(ctx.get('Content-Type'))
   const form = new MultipartForm(ctx, limits, read)
   // The whole form: the fields, the headers of its parts, which may be as large, and the files.
-  const limit = 2 * limits.body + limits.files
+  const limit = 2 * limits.body + readableFiles(ctx, limits.files)
   let left = limit
   async function next(): Promise<Buffer | undefined> {
     const piece = await read.next()
@@ -40,7 +41,8 @@ export async function readMultipart(ctx: Context, limits: FormLimits, read: Body
   } finally {
     await form.close()
   }
-  Object.assign(ctx.request, { body: nest(form.fields), files: groupByField(form.files) })
+  const files = form.files.filter(([name]) => !isRejectedField(ctx, name))
+  Object.assign(ctx.request, { body: nest(form.fields), files: groupByField(files) })
 }
 
 /** Receives the decoded content of one part. */
@@ -92,7 +94,8 @@ class MultipartForm implements PartReceiver {
     const decoder = textDecoder(charset)
     return {
       write: (piece) => {
-        this.count('body', piece.length)
+        this.sizes.body += piece.length
+        if (this.sizes.body > this.limits.body) throw new ContentTooLarge(this.limits.body)
         if (!isFieldName(name)) return
         const before = bytes.capacity
         bytes.add(piece)
@@ -116,17 +119,24 @@ class MultipartForm implements PartReceiver {
     return {
       write: async (piece) => {
         file.size += piece.length
-        this.count('files', piece.length)
-        if (piece.length > 0) await handle.writeFile(piece)
+        if (piece.length > 0 && this.keeps(name, piece.length)) await handle.writeFile(piece)
       },
       end: () => handle.close(),
     }
   }
 
-  /** @throws ContentTooLarge (413) when all fields, or all files, have too many bytes */
-  private count(kind: 'body' | 'files', bytes: number): void {
-    this.sizes[kind] += bytes
-    if (this.sizes[kind] > this.limits[kind]) throw new ContentTooLarge(this.limits[kind])
+  /**
+   * Whether the next bytes of a file are kept. If the files are too large, a browser's form is read to its end.
+   *
+   * @throws ContentTooLarge (413) when another client sends too much
+   */
+  private keeps(name: string, bytes: number): boolean {
+    const limit = this.limits.files
+    this.sizes.files += bytes
+    if (this.sizes.files <= limit) return true
+    if (this.sizes.files > readableFiles(this.ctx, limit)) throw new ContentTooLarge(limit)
+    rejectFile(this.ctx, name, limit)
+    return false
   }
 }
 

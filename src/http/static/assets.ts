@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readFileSync, statSync, type Stats } from 'node:fs'
+import { closeSync, openSync, readSync, statSync, type Stats } from 'node:fs'
 import { join, posix } from 'node:path'
 import { BoundedMap } from '../../common/memoize.js'
 import type { RouteTable } from '../../routing/route-table.js'
@@ -52,9 +52,22 @@ const digests = new Map<string, { mtimeMs: number; size: number; digest: string 
 export function digestOf(file: string, { mtimeMs, size }: Stats): string {
   const cached = digests.get(file)
   if (cached?.mtimeMs === mtimeMs && cached.size === size) return cached.digest
-  const digest = createHash('sha256').update(readFileSync(file)).digest('hex').slice(0, 16)
+  const digest = hashOf(file).slice(0, 16)
   digests.set(file, { mtimeMs, size, digest })
   return digest
+}
+
+/** The SHA-256 of a file in hexadecimal digits. The file is read in blocks, because it may be larger than the memory. */
+function hashOf(file: string): string {
+  const hash = createHash('sha256')
+  const block = Buffer.allocUnsafe(64 * 1024)
+  const handle = openSync(file, 'r')
+  try {
+    for (let length; (length = readSync(handle, block)) > 0;) hash.update(block.subarray(0, length))
+  } finally {
+    closeSync(handle)
+  }
+  return hash.digest('hex')
 }
 
 /** Splits `/application-<digest>.css` into `/application.css` and the digest; undefined for other paths. */

@@ -1,6 +1,7 @@
 import { realpathSync, type Stats } from 'node:fs'
 import { createRequire } from 'node:module'
 import { sep } from 'node:path'
+import type { Readable } from 'node:stream'
 import type send from 'send'
 import type { Context } from '../../context.js'
 import { HttpError } from '../../errors.js'
@@ -46,6 +47,8 @@ async function sendPath(ctx: Context, root: string, path: string, digest?: strin
       ctx.res.once('close', () => resolve(true))
       write(file, stats)
     }
+    // `send` itself notices only the end of a connection on which its response is being sent.
+    stream.on('stream', (file: Readable) => ctx.res.once('close', () => file.destroy()))
     stream.on('directory', () => resolve(false))
     stream.on('error', (error: SendError) => {
       if (ctx.res.headersSent) return ctx.res.destroy()

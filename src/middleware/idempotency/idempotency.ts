@@ -20,7 +20,8 @@ export interface IdempotencyOptions {
 /**
  * Carries out a POST or PATCH request with an `Idempotency-Key` once, however often it is sent within 24 hours. Its
  * transaction saves the key with the response, if the status is below 400. A repetition returns this response with
- * `Idempotent-Replayed: true`; while the first request is running, it waits, in the same process without a connection. The forms of new records contain a key.
+ * `Idempotent-Replayed: true`; while the first request is running, it waits, in the same process without a connection. The forms
+ * of new records contain a key.
  *
  * Register it below `transaction()` and `authenticate()`. The key begins the transaction, so resources that hash passwords
  * belong above it.

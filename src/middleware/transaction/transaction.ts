@@ -3,6 +3,7 @@ import type { Next } from 'koa'
 import type { Logger } from 'pino'
 import type { Context, Middleware } from '../../context.js'
 import type { Database } from '../../data/database.js'
+import { chainsOf } from '../../data/records/within.js'
 import { declaredLists, logListWarnings } from '../../data/lists/list-warnings.js'
 import type { ListRoute } from '../../data/lists/request.js'
 import { explainDatabaseError } from '../../data/database-errors.js'
@@ -14,7 +15,7 @@ import { beginTransaction, checkBeforeCommit } from '../../data/transactions/req
 import { rejectUncompared } from '../../http/preconditions.js'
 import { environmentOf } from '../../common/environment.js'
 import { checkNumbers } from '../../common/numbers.js'
-import { OutcomeUnknown, PendingMigrations, ServiceUnavailable } from '../../errors.js'
+import { OutcomeUnknown, PendingMigrations, RowsNotRead, ServiceUnavailable } from '../../errors.js'
 import { SAFE_METHODS } from '../../common/methods.js'
 import { isRepeatable } from '../idempotency/request-key.js'
 import { RequestPlace } from './request-place.js'
@@ -96,7 +97,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
         database.entityMetadatas,
       )
     }
-    if (ctx.status >= 400) return rollback(ctx, lazy)
+    if (ctx.status >= 400) return rollbackResponse(ctx, lazy)
     if (lazy.isStreaming && SAFE_METHODS.includes(ctx.method) && ctx.body instanceof Readable)
       return streamOn(ctx, lazy, ctx.body)
     try {
@@ -149,6 +150,7 @@ export function transaction(database: Database, options: TransactionOptions = {}
         placeOf = (ctx, hasReplicaFailed) => new RequestPlace(servers, positions, ctx, hasReplicaFailed)
       },
       checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
+        for (const metadata of database.entityMetadatas) chainsOf(metadata)
         const lists = declaredLists(database, routes)
         if (env === 'development' && pending.length === 0) await logListWarnings(database, lists, logger)
       },
@@ -221,6 +223,13 @@ async function rollback(ctx: Context, lazy: LazyTransaction): Promise<void> {
   await lazy
     .rollback()
     .catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
+}
+
+/** Rolls back after a response with a status of 400 or more. The rollback ends a stream of rows, for which its body would wait. */
+async function rollbackResponse(ctx: Context, lazy: LazyTransaction): Promise<void> {
+  const isUnread = lazy.isStreaming && ctx.body instanceof Readable
+  await rollback(ctx, lazy)
+  if (isUnread) throw new RowsNotRead()
 }
 
 /** Runs the callbacks of `ctx.afterCommit`. A failure is only logged, because the transaction is already committed. */

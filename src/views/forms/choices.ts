@@ -81,10 +81,16 @@ export interface Offer {
   collection?: string
 }
 
-/** Returns the choices to show. Records of `ctx.choices` are sorted by their labels, in the order of the language. */
-export function offer(offered: Offered, locale: string): Offer {
+/**
+ * Returns the choices to show. Records of `ctx.choices` are sorted by their labels, in the order of the language. Selected ids
+ * that are not available follow, so that a form that is sent unchanged changes nothing.
+ */
+export function offer(offered: Offered, context: ViewContext, selected: readonly string[]): Offer {
   if (!('records' in offered)) return { choices: offered, isComplete: true }
-  return { ...offered, choices: sortByLabel(offered.records, locale) }
+  const { records, unavailable = [] } = offered
+  const chosen = unavailable.filter((id) => selected.includes(id))
+  const others = chosen.map((value) => ({ value, label: context.t('kit.not_available') }))
+  return { ...offered, choices: [...sortByLabel(records, context.locale), ...others] }
 }
 
 /** The hint of a text field for an id: the selected record, and a link to the list of all records if there is a list. */

@@ -12,6 +12,7 @@ import {
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
 import { actionPath, hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
 import { isNewRecord } from '../../data/records/save.js'
+import { sizeText } from '../../http/body/rejected-files.js'
 import { versionField } from '../../http/preconditions.js'
 import { recordName } from '../../naming/words.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
@@ -138,13 +139,13 @@ export class Form extends Fields {
    * record that is not one of the choices is one more choice, so that it stays as it is.
    */
   select(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
+    const selected = this.#values(attribute)
     const offered = this.#offer(attribute, choices)
     if (!offered.isComplete) {
       return options.multiple
         ? this.checkboxes(attribute, choices, options)
         : this.#idField(attribute, offered, options)
     }
-    const selected = this.#values(attribute)
     // A required field with a value needs no empty option.
     const isChosen = offered.choices.some((choice) => selected.includes(choiceValue(choice)))
     const blank = blankOption(this.context.t(options.required ? 'kit.choose' : 'kit.none'))
@@ -183,10 +184,22 @@ export class Form extends Fields {
     </fieldset>`
   }
 
-  /** Renders a file field. The button of `submit` then sends the form as multipart. */
+  /**
+   * Renders a file field. The button of `submit` then sends the form as multipart. The hint states how large all files together may
+   * be, which `application.js` checks before the form is sent.
+   */
   file(attribute: string, options: FieldOptions = {}): Html {
     this.#hasFile = true
-    return this.#input('file', attribute, () => '', { value: undefined, ...options })
+    const { filesLimit } = this.context
+    const max = filesLimit === undefined ? undefined : sizeText(filesLimit)
+    const values = { attribute: this.labelOf(attribute, options), max }
+    return this.#input('file', attribute, () => '', {
+      value: undefined,
+      hint: max && this.context.t('kit.files_limit', values),
+      'data-files-limit': filesLimit,
+      'data-files-message': max && this.context.t('validation.file_size', values),
+      ...options,
+    })
   }
 
   /** Renders the button that sends the form. If the form has a file field, it sends the form as multipart. */
@@ -280,7 +293,7 @@ export class Form extends Fields {
 
   /** The choices of a field. Unless the field has an error, values of the record that are no choices follow them. */
   #offer(attribute: string, choices: Offered): Offer {
-    const offered = offer(choices, this.context.locale)
+    const offered = offer(choices, this.context, this.#values(attribute))
     if (!offered.isComplete || this.invalidOf(attribute)) return offered
     const values = offered.choices.map(choiceValue)
     const others = this.#values(attribute).filter((value) => value !== '' && !values.includes(value))

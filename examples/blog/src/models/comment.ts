@@ -1,9 +1,10 @@
-import { Model, Present } from 'resource-kit'
+import { Model, Present, Within } from 'resource-kit'
 import { Column, Entity, JoinColumn, ManyToOne, type Relation } from 'typeorm'
 import { Post } from './post.js'
 
 /** A row of the `comments` table. Inherits `id`, `created_at` and `updated_at` from Model. */
 @Entity('comments')
+@Within('post')
 export class Comment extends Model {
   @Column('text')
   @Present()

@@ -16,7 +16,7 @@ describe('AccountResource', () => {
     await signIn(client, ada)
   })
 
-  async function put(path: string, form: Record<string, string>) {
+  async function put(path: string, form: Record<string, string> = {}) {
     await client.get('/account/edit')
     return client.post(path, { form: { _method: 'PUT', ...form } })
   }
@@ -42,7 +42,7 @@ describe('AccountResource', () => {
       await client.post('/password_reset', { form: { email: ada.email } })
       const link = linkTo('/password_reset/open')
       await put(change, { current_password, password: current_password, email: 'new@example.com' })
-      if (change === '/account/email') await client.get(linkTo('/account/email'))
+      if (change === '/account/email') await put(linkTo('/account/email'))
       await client.get(link)
       expect((await client.get('/password_reset/edit')).location, change).to.equal('/password_reset/new')
     }
@@ -64,19 +64,24 @@ describe('AccountResource', () => {
     expect(mails.all).to.deep.equal([])
   })
 
-  it('changes the address after its link was opened', async () => {
+  it('changes the address with the button of the page that its link opens', async () => {
     await put('/account/email', { current_password, email: ' New@Example.com ' })
     expect(mails.last).to.include({ name: 'email_change', to: 'new@example.com' })
-    expect((await client.get('/account/edit')).text).to.include(ada.email)
     const path = linkTo('/account/email')
     const other = client.another()
     await signIn(other, ada)
-    expect((await client.get(path)).location).to.equal('/account/edit')
+    const page = await client.get(path)
+    expect(page.text).to.include('You will sign in with new@example.com from now on.')
+    expect(page.text).to.include(`action="${path}"`)
+    expect(page.headers.get('Cache-Control')).to.equal('no-store')
+    expect((await client.get('/account/edit')).text).to.include(ada.email)
+    expect((await put(path)).location).to.equal('/account/edit')
     expect((await client.get('/account/edit')).text).to.include('new@example.com')
     expect((await other.get('/account/edit')).location).to.equal('/session/new')
     expect(mails.last).to.include({ name: 'email_changed', to: ada.email })
     const expired = await client.get(path)
     expect(expired.status).to.equal(400)
     expect(expired.text).to.include('The link has expired or was used before.')
+    expect((await put(path)).status).to.equal(400)
   })
 })

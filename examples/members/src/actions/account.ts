@@ -5,7 +5,6 @@ import {
   HttpError,
   Resource,
   Route,
-  transactionOptions,
   Use,
   ValidationErrors,
   type Context,
@@ -13,6 +12,7 @@ import {
 import {
   checkPassword,
   hashPassword,
+  lockUnchanged,
   logAccess,
   normalizeEmail,
   passwordStamp,
@@ -21,15 +21,7 @@ import {
   Unauthorized,
   verifyPassword,
 } from 'resource-kit/auth'
-import {
-  field,
-  limitClient,
-  limitMailsOfClient,
-  limitMailsToAddress,
-  limitPresentPassword,
-  lockUnchanged,
-  userOf,
-} from '../authentication.js'
+import { field, limitClient, limitMails, limitPresentPassword, userOf } from '../authentication.js'
 import { emailChange } from '../mails/email_change.js'
 import { emailChanged } from '../mails/email_changed.js'
 import { passwordChanged } from '../mails/password_changed.js'
@@ -37,20 +29,14 @@ import { User } from '../models/user.js'
 
 /** The body of `PUT /account`. */
 class PasswordChange {
-  @IsString()
-  current_password!: string
-
-  @IsString()
-  password!: string
+  @IsString() current_password!: string
+  @IsString() password!: string
 }
 
 /** The body of a request for another address. */
 class EmailChange {
-  @IsString()
-  current_password!: string
-
-  @IsString()
-  email!: string
+  @IsString() current_password!: string
+  @IsString() email!: string
 }
 
 /** Lets users change their password and address. */
@@ -89,13 +75,13 @@ export class AccountResource extends BaseResource {
     return this.respond(ctx, errors, 'account.updated.success')
   }
 
-  /** PUT /account/email: sends a link to the new address, which counts after the link was opened. */
+  /** PUT /account/email: sends a link to the new address, whose page confirms the address. */
   @Route('PUT', '/email', {
     summary: 'Requests another address',
     body: EmailChange,
     responses: { 200: User, 422: 'problem' },
   })
-  @Use(limitClient, limitPresentPassword, limitMailsOfClient, limitMailsToAddress)
+  @Use(limitClient, limitPresentPassword, ...limitMails)
   async changeEmail(ctx: Context) {
     const changed = Object.assign(new User(), userOf(ctx), { email: normalizeEmail(field(ctx, 'email')) })
     const errors = (await ctx.validate(changed)) ?? (await this.checkCurrentPassword(ctx))
@@ -103,22 +89,26 @@ export class AccountResource extends BaseResource {
     return this.respond(ctx, errors, 'account.email.sent')
   }
 
-  /** GET /account/email/{token}: the link in the mail to the new address. */
-  @Route('GET', '/email/{token}', {
+  /** GET /account/email/{token}: the link in the mail. Its page has a button, because programs that check mails open links, too. */
+  @Describe(false)
+  @Route('GET', '/email/{token}')
+  async openEmail(ctx: Context) {
+    const email = await this.readEmail(ctx)
+    ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'same-origin' })
+    return ctx.respond({ html: () => ctx.render('account/email', { email, token: ctx.params.token }) })
+  }
+
+  /** PUT /account/email/{token}: the button of the page changes the address. All other sessions and all links in mails end. */
+  @Route('PUT', '/email/{token}', {
+    name: 'confirmEmailPath',
     summary: 'Changes the address',
     responses: { 200: User, 409: 'problem', 422: 'problem' },
   })
-  @Use(transactionOptions({ isolation: 'SERIALIZABLE' }))
-  async openEmail(ctx: Context) {
+  async confirmEmail(ctx: Context) {
     const known = userOf(ctx)
-    const email = await readToken('email change', ctx.params.token, { stamp: passwordStamp(known) })
-    if (email === undefined) throw new HttpError(400, ctx.t('account.email.expired'))
-    // A HEAD request, by which programs check links, changes nothing.
-    if (ctx.method === 'HEAD') return this.show(ctx)
-
-    // A change of the password at the same time ends the link. GET cannot lock, so a conflict repeats the request.
-    const user = await ctx.find(User, known.id)
-    if (passwordStamp(user) !== passwordStamp(known)) throw new Unauthorized('Session')
+    const email = await this.readEmail(ctx)
+    const user = await lockUnchanged(ctx, known)
+    if (!user) throw new Unauthorized('Session')
     const errors = await ctx.save(Object.assign(user, { email }))
     if (!errors) {
       signIn(ctx, user)
@@ -126,6 +116,13 @@ export class AccountResource extends BaseResource {
       logAccess(ctx, 'email_changed', user)
     }
     return this.respond(ctx, errors ?? new ValidationErrors(), 'account.email.success')
+  }
+
+  /** The new address in the token of the link, which a change of the password or the address has ended. */
+  private async readEmail(ctx: Context): Promise<string> {
+    const email = await readToken('email change', ctx.params.token, { stamp: passwordStamp(userOf(ctx)) })
+    if (email === undefined) throw new HttpError(400, ctx.t('account.email.expired'))
+    return email
   }
 
   /** Whether the request has the current password: another person may use an open browser. */

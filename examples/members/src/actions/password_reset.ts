@@ -9,36 +9,26 @@ import {
   ValidationErrors,
   type Context,
 } from 'resource-kit'
-import { checkPassword, hashPassword, logAccess, readToken } from 'resource-kit/auth'
-import {
-  field,
-  findByEmail,
-  findById,
-  limitAccount,
-  limitMailsOfClient,
-  limitMailsToAddress,
-  lockUnchanged,
-  stampOf,
-} from '../authentication.js'
+import { checkPassword, findByLink, hashPassword, lockUnchanged, logAccess } from 'resource-kit/auth'
+import { field, findByEmail, limitAccount, limitMails } from '../authentication.js'
+import { database } from '../database.js'
 import { passwordChanged } from '../mails/password_changed.js'
 import { passwordReset } from '../mails/password_reset.js'
 import { User } from '../models/user.js'
 
 /** The body of `POST /password_reset`. */
 class ResetRequest {
-  @IsString()
-  email!: string
+  @IsString() email!: string
 }
 
 /** The body of `PUT /password_reset`. */
 class NewPassword {
-  @IsString()
-  password!: string
+  @IsString() password!: string
 }
 
 /** Lets users choose a new password by a link in a mail. */
 @Resource('/password_reset', { singular: true })
-@Use(limitMailsOfClient, limitMailsToAddress, { only: ['create'] })
+@Use(...limitMails, { only: ['create'] })
 export class PasswordResetResource extends BaseResource {
   /** GET /password_reset/new: the form to request a mail. */
   new(ctx: Context) {
@@ -106,9 +96,8 @@ export class PasswordResetResource extends BaseResource {
   }
 
   /** Finds the user of the link; null if it has expired, or was used before. */
-  private async findUser(token: unknown): Promise<User | null> {
-    const id = await readToken('password reset', token, { stamp: stampOf })
-    return id === undefined ? null : findById(id)
+  private findUser(token: unknown) {
+    return findByLink(database, User, 'password reset', token)
   }
 
   private expired(ctx: Context) {

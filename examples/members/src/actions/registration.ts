@@ -13,11 +13,8 @@ import { User } from '../models/user.js'
 
 /** The body of `POST /registration`. */
 class SignUp {
-  @IsString()
-  email!: string
-
-  @IsString()
-  password!: string
+  @IsString() email!: string
+  @IsString() password!: string
 }
 
 /** Lets visitors sign up. */

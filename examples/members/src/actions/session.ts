@@ -1,25 +1,21 @@
 import { IsString } from 'class-validator'
 import { BaseResource, Describe, Resource, Use, type Context } from 'resource-kit'
 import {
-  hashPassword,
   logAccess,
-  needsRehash,
+  rehashPassword,
   signIn,
   signOut,
   takeReturnTo,
   Unauthorized,
   verifyPassword,
 } from 'resource-kit/auth'
-import { field, findByEmail, limitAccount, limitClient, lockUnchanged } from '../authentication.js'
+import { field, findByEmail, limitAccount, limitClient } from '../authentication.js'
 import { User } from '../models/user.js'
 
 /** The body of `POST /session`. */
 class SignIn {
-  @IsString()
-  email!: string
-
-  @IsString()
-  password!: string
+  @IsString() email!: string
+  @IsString() password!: string
 }
 
 /** Signs users in and out. */
@@ -40,8 +36,7 @@ export class SessionResource extends BaseResource {
     if (!user || !isCorrect) return this.reject(ctx, user)
 
     const path = takeReturnTo(ctx)
-    signIn(ctx, user)
-    if (needsRehash(user.password_hash)) await this.rehash(ctx, user)
+    signIn(ctx, await rehashPassword(ctx, user, field(ctx, 'password')))
     return ctx.respond({ html: () => ctx.seeOther(path), data: user })
   }
 
@@ -63,14 +58,5 @@ export class SessionResource extends BaseResource {
         throw new Unauthorized('Session', ctx.t(reason))
       },
     })
-  }
-
-  /** Stores the hash with the current parameters, unless the password was changed in the meantime. */
-  private async rehash(ctx: Context, known: User) {
-    const password_hash = await hashPassword(field(ctx, 'password'))
-    const user = await lockUnchanged(ctx, known)
-    if (!user) return
-    await ctx.save(Object.assign(user, { password_hash }))
-    signIn(ctx, user)
   }
 }

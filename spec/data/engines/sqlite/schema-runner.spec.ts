@@ -270,19 +270,21 @@ describe('Changes of tables on SQLite', () => {
   })
 
   describe('are rejected', () => {
+    const uses = (kind: string, name: string, column: string) =>
+      `SQLite cannot change the table "people", because the ${kind} "${name}" uses what changes ` +
+      `(no such column: ${column}). ${remedy(kind)}`
+
     const remedy = (kind: string) =>
       `Drop the ${kind} before this change, and create it again afterwards if it is still needed.`
 
     it('if a view, an index or a trigger uses the column', async () => {
       await runner.dropCheckConstraint('people', 'adult, or small')
-      expect(await messageOf(runner.dropColumn('people', 'age'))).to.equal(
-        `SQLite cannot change the table "people", because the view "adults" uses what changes (no such column: age). ${remedy('view')}`,
-      )
+      expect(await messageOf(runner.dropColumn('people', 'age'))).to.equal(uses('view', 'adults', 'age'))
       expect(await messageOf(runner.dropColumn('people', 'team_id'))).to.equal(
-        `SQLite cannot change the table "people", because the index "people_initial" uses what changes (no such column: team_id). ${remedy('index')}`,
+        uses('index', 'people_initial', 'team_id'),
       )
       expect(await messageOf(runner.dropColumn('people', 'size'))).to.equal(
-        `SQLite cannot change the table "people", because the trigger "log_people" uses what changes (no such column: size). ${remedy('trigger')}`,
+        uses('trigger', 'log_people', 'size'),
       )
     })
 

@@ -47,6 +47,7 @@ const errors: EngineErrors = {
     range: ['22003'],
     type: ['22P02', '22007', '22008', '22021', '22P05', '22P03'],
     check: ['23514'],
+    exclusion: ['23P01'],
     conflict: ['40001', '40P01'],
     busy: ['55P03'],
     slow: ['57014'],
@@ -159,6 +160,8 @@ export const postgres: Engine = {
     drop: (server, name) => server.query(`DROP DATABASE ${quoted(name)} WITH (FORCE)`),
   },
 
+  keyLock: (alias) => ` FOR KEY SHARE OF ${alias}`,
+  updateLock: (alias) => ` FOR NO KEY UPDATE OF ${alias}`,
   // PostgreSQL cannot lock the optional side of a join.
   rowLock: ({ tableNameWithoutPrefix }) => ({ mode: 'pessimistic_write', tables: [tableNameWithoutPrefix] }),
 

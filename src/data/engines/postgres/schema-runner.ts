@@ -53,6 +53,46 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     await this.dropEnumType(path, found)
   }
 
+  /** TypeORM would drop a column whose type changes, and with it all values. PostgreSQL converts them. */
+  override async changeColumn(
+    table: Table | string,
+    column: TableColumn | string,
+    wanted: TableColumn,
+  ): Promise<void> {
+    const path = this.getTablePath(table)
+    const name = typeof column === 'string' ? column : column.name
+    const found = (await this.getTable(path))?.findColumnByName(name)
+    const changed = found ? withCollation(found, wanted) : wanted
+    const isConverted =
+      found && hasOtherType(found, changed) && !found.generatedType && !changed.generatedType
+    if (!isConverted) return super.changeColumn(table, column, changed)
+    const type = await this.newType(path, changed)
+    const quoted = this.driver.escape(name)
+    // A default of the old type might not fit the new one. A sequence of numbers fits.
+    const value = found.isGenerated ? found.default : undefined
+    const collation = changed.collation ? ` COLLATE "${changed.collation}"` : ''
+    const changes = [
+      ...(found.isGenerated ? [] : [`ALTER COLUMN ${quoted} DROP DEFAULT`]),
+      `ALTER COLUMN ${quoted} TYPE ${type}${collation} ` +
+        `USING ${quoted}${isEnum(changed) ? '::text' : ''}::${type}`,
+    ]
+    await this.query(`ALTER TABLE ${this.escapePath(table)} ${changes.join(', ')}`)
+    await this.dropEnumType(path, found)
+    const { type: to, enum: values, enumName, isArray, length } = changed
+    const converted = {
+      type: to,
+      enum: values,
+      enumName,
+      isArray,
+      length,
+      default: value,
+      collation: changed.collation,
+    }
+    await super.changeColumn(path, Object.assign(found.clone(), converted), changed)
+    const reloaded = await this.getTable(path)
+    if (reloaded && table instanceof Table) Object.assign(table, reloaded)
+  }
+
   /** PostgreSQL would cut a longer name off, so that two types can have the same name. */
   protected override buildEnumName(
     table: Table,
@@ -90,6 +130,17 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.deleteTypeormMetadataSql(row)
   }
 
+  /** The SQL of a column's new type, which is created if it is an enum. */
+  private async newType(path: string, column: TableColumn): Promise<string> {
+    if (!isEnum(column)) return this.driver.createFullType(column)
+    await this.rejectOtherValues(path, column)
+    const table = new Table({ name: path })
+    const name = this.buildEnumName(table, column)
+    if (!(await this.hasEnumType(table, column)))
+      await this.query(this.createEnumTypeSql(table, column, name).query)
+    return column.isArray ? `${name}[]` : name
+  }
+
   private enumName(table: Table | string, column: TableColumn): string {
     const { tableName } = this.driver.parseTableName(table)
     return column.enumName ?? shortName(`${tableName}_${column.name.toLowerCase()}_enum`)
@@ -102,12 +153,15 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     const schema = this.driver.parseTableName(table).schema ?? null
     const [type]: { values: string[]; columns: string[] }[] = await this.query(ENUM_TYPE, [name, schema])
     if (!type || type.values.join('\n') === column.enum?.join('\n')) return
+    const { columns, values } = type
     const remedy =
-      type.columns.length > 0
-        ? `${type.columns.join(' and ')} ${type.columns.length > 1 ? 'use' : 'uses'} it. Give the new type another name by the option enumName of the column.`
-        : `no column uses it: it is left from a table that was dropped without its types. Drop it before, by \`await runner.query('DROP TYPE "${name}"')\`.`
+      columns.length > 0
+        ? `${columns.join(' and ')} ${columns.length > 1 ? 'use' : 'uses'} it. ` +
+          'Give the new type another name by the option enumName of the column.'
+        : 'no column uses it: it is left from a table that was dropped without its types. ' +
+          `Drop it before, by \`await runner.query('DROP TYPE "${name}"')\`.`
     throw new Error(
-      `The database has a type "${name}" with other values (${type.values.join(', ')}), and ${remedy}`,
+      `The database has a type "${name}" with other values (${values.join(', ')}), and ${remedy}`,
     )
   }
 
@@ -122,6 +176,18 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
     const [type]: { path: string }[] = await this.query(UNUSED_TYPE, [name, schema ?? null])
     if (type) await this.query(`DROP TYPE ${type.path}`)
   }
+}
+
+/** Whether TypeORM would drop the column. It changes the values of an enum itself. */
+function hasOtherType(from: TableColumn, to: TableColumn): boolean {
+  if (isEnum(from) && isEnum(to)) return false
+  return from.type !== to.type || from.length !== to.length || from.isArray !== to.isArray
+}
+
+/** A text that becomes another text keeps its collation. PostgreSQL would choose that of the database. */
+function withCollation({ collation }: TableColumn, to: TableColumn): TableColumn {
+  const isText = /^(?:text|varchar|char|character|citext)\b/.test(to.type) && !to.isArray
+  return isText && collation && !to.collation ? Object.assign(to.clone(), { collation }) : to
 }
 
 function isEnum({ type }: TableColumn): boolean {

@@ -1,6 +1,14 @@
 /** A part of a SQL statement: a space or a comment, a quoted name, a text in apostrophes, a word or number, or another character. */
-const TOKEN =
-  /(?<space>\s+|--[^\n]*\n?|\/\*[\s\S]*?(?:\*\/|$))|(?<name>"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\])|(?<text>'(?:[^']|'')*')|(?<word>[\w$\u0080-\uffff]+)|(?<sign>[\s\S])/g
+const TOKEN = new RegExp(
+  [
+    String.raw`(?<space>\s+|--[^\n]*\n?|/\*[\s\S]*?(?:\*/|$))`,
+    String.raw`(?<name>"(?:[^"]|"")*"|\x60(?:[^\x60]|\x60\x60)*\x60|\[[^\]]*\])`,
+    String.raw`(?<text>'(?:[^']|'')*')`,
+    String.raw`(?<word>[\w$\u0080-\uffff]+)`,
+    String.raw`(?<sign>[\s\S])`,
+  ].join('|'),
+  'g',
+)
 
 /** The words with which a constraint of a table begins. */
 const OF_TABLE = ['CONSTRAINT', 'PRIMARY', 'UNIQUE', 'CHECK', 'FOREIGN']

@@ -6,14 +6,13 @@ import { engineOf } from '../../engines/engines.js'
 import { Model } from '../../model.js'
 
 /**
- * Whether the records of a model consist of columns only: no eager or lazy relations, embedded or computed columns,
+ * Whether the records of a model consist of columns only: no eager relations, embedded or computed columns,
  * inheritance, trees or `@AfterLoad`. TypeORM must not add a `typename` to records, or cache its queries.
  */
 export function isPlain(metadata: EntityMetadata): boolean {
   const { options, queryResultCache } = metadata.dataSource
   const extras = [
     metadata.eagerRelations,
-    metadata.lazyRelations,
     metadata.relationIds,
     metadata.embeddeds,
     metadata.childEntityMetadatas,

@@ -1,0 +1,31 @@
+import { expect } from 'chai'
+import { breakLongLines } from '../../../src/generator/files/lines.js'
+import { unformatted } from '../../support/formatted.js'
+
+const model = 'ExceptionallyLongDepartmentRequisition'
+const variable = 'exceptionallyLongDepartmentRequisition'
+const attribute = 'estimated_date_of_delivery_to_the_house'
+
+/** Lines that generated specs have, with names of almost the greatest length. */
+const LINES = [
+  `    estimatedDateOfDeliveryToTheMainWarehouseId = (await factory.make(${model}Line)).id`,
+  `    estimatedDateOfDeliveryToTheMainWarehouseIds = [(await factory.make(${model})).id]`,
+  `    estimatedDateOfDeliveryToTheMainWarehouseId = (await factory.make(${model}, { user_id: owner.id })).id`,
+  `    new URLSearchParams({`,
+  `      '${attribute}.gte': ${variable}.${attribute}.toISOString(),`,
+  `      '${attribute}.gte': ${variable}.${attribute}?.toISOString() ?? '',`,
+  `      '${attribute}.gte': String(${variable}.${attribute}),`,
+  `      ${attribute}: ${variable}.${attribute}_at_night,`,
+  `    })`,
+  `    expect(errors.map(({ property }) => property)).to.include('${attribute}_every_night')`,
+]
+
+describe('breakLongLines', () => {
+  it('breaks lines with long names as oxfmt does', async () => {
+    const text = breakLongLines(
+      ["describe('', () => {", '  before(async () => {', ...LINES, '  })', '})', ''].join('\n'),
+    )
+    expect(text.split('\n').filter((line) => line.length > 110)).to.deep.equal([])
+    expect(await unformatted({ 'long.ts': text })).to.deep.equal([])
+  })
+})

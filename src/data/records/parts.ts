@@ -1,0 +1,19 @@
+/** The number of keys in one statement, which may contain each of them twice. SQLite accepts 32,766 parameters. */
+const maxKeys = 10_000
+
+/** Runs a query for any number of keys, with a part of them in each statement. Returns the results of all parts. */
+export async function inParts<Key, Result>(
+  keys: readonly Key[],
+  query: (part: readonly Key[]) => Promise<readonly Result[]>,
+): Promise<readonly Result[]> {
+  if (keys.length <= maxKeys) return keys.length > 0 ? query(keys) : []
+  const results: (readonly Result[])[] = []
+  for (let start = 0; start < keys.length; start += maxKeys)
+    results.push(await query(keys.slice(start, start + maxKeys)))
+  return results.flat()
+}
+
+/** Adds the counts of the parts. */
+export function sum(counts: readonly number[]): number {
+  return counts.reduce((total, count) => total + count, 0)
+}
