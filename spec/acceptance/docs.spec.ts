@@ -322,7 +322,7 @@ import { join } from 'node:path'
 import { injectable } from 'tsyringe'
 import * as classValidator from 'class-validator'
 import {
-  Column, Entity, In, JoinTable, ManyToMany, MoreThan, Table, type EntityManager, type MigrationInterface, type QueryRunner,
+  Column, Entity, In, JoinColumn, JoinTable, ManyToMany, ManyToOne, MoreThan, Table, type EntityManager, type MigrationInterface, type QueryRunner,
   type Relation,
 } from 'typeorm'
 import {
@@ -330,7 +330,7 @@ import {
   parameterLogger, Policy, prefixIndex, Present, primaryKey, Queryable, RelationIds, sortByLabel, timestamps,
   redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type ListQuery, type Middleware, type MiddlewareClass, type Next, type SessionData,
-  type SessionStore, ValidationErrors,
+  type SessionStore, ValidationErrors, Within,
 } from 'resource-kit'
 import { captureLog, Client, expectQueries, Factory, Isolation, testApplication } from 'resource-kit/testing'
 import {
@@ -371,6 +371,9 @@ declare class User extends Model {
 declare const user: User
 declare class SendDigest {
   perform(values: { user_id: string }, job: JobContext): Promise<void>
+}
+declare class Branch extends Model {
+  name: string
 }
 declare class Author extends Model {
   name: string
