@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
-import { Database } from '../../src/data/database.js'
+import { Database } from '../../src/database/database.js'
 import { newDatabase } from '../support/databases.js'
 import { engine } from '../support/engine.js'
 import { kit, kitProcess, newApplication, root, type Run } from '../support/kit.js'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Database } from '../../src/data/database.js'
+import { Database } from '../../src/database/database.js'
 import { newDatabase } from '../support/databases.js'
 import { Application } from '../support/applications/generated.js'
 import { kit } from '../support/kit.js'

@@ -3,7 +3,7 @@ import type { Context } from '../../src/index.js'
 import { engine, itOnce } from '../support/engine.js'
 import { newShelf, Shelf, withLibrary } from '../support/applications/library.js'
 import { Issue, Note, openTracker, Project, titled } from '../support/applications/tracker.js'
-import { LazyTransaction } from '../../src/data/transactions/lazy-transaction.js'
+import { LazyTransaction } from '../../src/database/transactions/lazy-transaction.js'
 import { findRecord, findRecordBy, saveRecord } from '../support/records.js'
 
 const json = { accept: 'application/json' }

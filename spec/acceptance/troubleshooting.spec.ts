@@ -1,9 +1,9 @@
 import { expect } from 'chai'
 import { QueryFailedError } from 'typeorm'
 import { FilesExist, NoApplication, ParentNotRegistered } from '../../src/command-errors.js'
-import { explainConnectionError } from '../../src/data/engines/connection-errors.js'
-import { explainRejection } from '../../src/data/engines/sqlite/rejected-changes.js'
-import { nothingRemains } from '../../src/data/migrations/remains.js'
+import { explainConnectionError } from '../../src/database/engines/connection-errors.js'
+import { explainRejection } from '../../src/database/engines/sqlite/rejected-changes.js'
+import { nothingRemains } from '../../src/database/migrations/remains.js'
 import {
   CrossSiteRequest,
   BlockedHost,

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { bind, unreadableOf } from '../../src/http/binder.js'
 import type { Database } from '../../src/index.js'
-import { attributesOf, type Attribute } from '../../src/data/attributes/attributes.js'
+import { attributesOf, type Attribute } from '../../src/models/attributes/attributes.js'
 import { toLocalTime } from '../../src/common/time-zones.js'
 import { Form } from '../../src/views/forms/forms.js'
 import { openEverything, Thing, thing } from '../support/applications/everything.js'
