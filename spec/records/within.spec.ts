@@ -2,16 +2,7 @@ import { expect } from 'chai'
 import { Column, Entity, JoinColumn, ManyToOne, OneToMany, Table, type Relation } from 'typeorm'
 import { pino } from 'pino'
 import { chainsOf, commonOf, enclosureNames, implyWithin, waysOf } from '../../src/records/within.js'
-import {
-  App,
-  column,
-  Database,
-  Model,
-  primaryKey,
-  timestamps,
-  transaction,
-  Within,
-} from '../../src/index.js'
+import { App, column, Database, Model, primaryKey, timestamps, transaction, Within } from '../../src/index.js'
 import { countQueries } from '../support/count-queries.js'
 import { databaseWithTables, newDatabase } from '../support/databases.js'
 import { itOnce } from '../support/engine.js'

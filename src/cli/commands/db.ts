@@ -3,12 +3,7 @@ import { existsSync } from 'node:fs'
 import type { EntityManager } from 'typeorm'
 import type { Database } from '../../database/database.js'
 import { createDatabase, dropDatabase, placeOf, fileOf } from '../../database/engines/create-drop.js'
-import {
-  findCrossings,
-  findWideIndexes,
-  type Crossing,
-  type WideIndex,
-} from '../../records/crossings.js'
+import { findCrossings, findWideIndexes, type Crossing, type WideIndex } from '../../records/crossings.js'
 import { declaredLists, findListWarnings } from '../../records/lists/list-warnings.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { CommandError } from '../../command-errors.js'
