@@ -1,4 +1,4 @@
-import type { DatabaseConfig } from './src/data/database.js'
+import type { DatabaseConfig } from './src/database/database.js'
 
 /** A database for each environment, as an application names them. `DATABASE_URL` takes the place of the url. */
 export default {

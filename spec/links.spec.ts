@@ -22,7 +22,7 @@ describe('The documentation', () => {
 
   for (const page of ['CONTRIBUTING.md', 'spec/README.md', 'docs/architecture.md'])
     it(`names in ${page} only code that its file contains`, () => {
-      // `toText` in `src/data/records/conditions.ts`
+      // `toText` in `src/records/conditions.ts`
       const places = read(page).matchAll(/((?:`\w+`(?:, | and )?)+) in `((?:src\/)[\w/-]+\.ts)`/g)
       const named = [...places].flatMap(([, names = '', file = '']) =>
         [...names.matchAll(/\w+/g)].flatMap(([name]) => (name === 'and' ? [] : [`${name} in ${file}`])),
@@ -33,7 +33,7 @@ describe('The documentation', () => {
       })
       expect(missing).to.deep.equal([])
       if (page === 'CONTRIBUTING.md')
-        expect(named).to.include('OPERATORS in src/data/lists/definition/compile.ts')
+        expect(named).to.include('OPERATORS in src/records/lists/definition/compile.ts')
     })
 })
 

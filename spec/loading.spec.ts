@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { expect } from 'chai'
 import * as classValidator from 'class-validator'
-import { getMetadataStorage, ValidateBy } from '../src/data/validation/class-validator.js'
+import { getMetadataStorage, ValidateBy } from '../src/models/validation/class-validator.js'
 import { root } from './support/kit.js'
 
 /** Packages that are loaded when an application uses them, or never, because only a part of their dependent is used. */

@@ -1,5 +1,5 @@
 import type { Context } from './context.js'
-import type { Database } from './data/database.js'
+import type { Database } from './database/database.js'
 
 /** The members of a context that a job has. Policies do not apply, because a job has no user. */
 export interface JobContext extends Pick<

@@ -22,22 +22,22 @@ export { localAddress } from './server/port.js'
 export { readSession, storedSessionId } from './sessions/session-store.js'
 
 // Transactions
-export { inTransaction } from './data/members.js'
+export { inTransaction } from './records/members.js'
 export {
   beforeCommit,
   checkBeforeCommit,
   hasTransaction,
   outsideTransaction,
   restoreOnRetry,
-} from './data/transactions/request-transaction.js'
-export { retryConflicts } from './data/retry-conflicts.js'
+} from './database/transactions/request-transaction.js'
+export { retryConflicts } from './database/retry-conflicts.js'
 
 // Data
-export { engineOf } from './data/engines/engines.js'
-export { explainMissingTable } from './data/migrations/pending.js'
-export { ExpiringTable, type ExpiringTableOptions } from './data/expiring-table.js'
-export { isId, newId } from './data/ids.js'
-export { attributeName, messageOf } from './data/validation/validation.js'
+export { engineOf } from './database/engines/engines.js'
+export { explainMissingTable } from './database/migrations/pending.js'
+export { ExpiringTable, type ExpiringTableOptions } from './database/expiring-table.js'
+export { isId, newId } from './models/ids.js'
+export { attributeName, messageOf } from './models/validation/validation.js'
 export { Redis } from './common/redis.js'
 
 // Descriptions of routes and models
@@ -49,7 +49,7 @@ export {
   toAttribute,
   versionOf,
   type Attribute,
-} from './data/attributes/attributes.js'
+} from './models/attributes/attributes.js'
 export {
   instanceOf,
   isListProperty,
@@ -57,10 +57,10 @@ export {
   plainAttributesOf,
   rulesOf,
   validatedProperties,
-} from './data/attributes/plain-attributes.js'
-export { exposedProperties, transformRules } from './data/attributes/transform-metadata.js'
+} from './models/attributes/plain-attributes.js'
+export { exposedProperties, transformRules } from './models/attributes/transform-metadata.js'
 export { descriptionOf } from './resources/describe.js'
-export { CustomFilter, RenamedFilter } from './data/lists/declaration.js'
+export { CustomFilter, RenamedFilter } from './records/lists/declaration.js'
 export { pathNames, type PathNames } from './naming/names.js'
 export { collectionName, itemName, recordName } from './naming/words.js'
 export type { Declarations } from './routing/scope.js'
@@ -79,7 +79,7 @@ export { reportToPrimary } from './server/workers/messages.js'
 export { onWake, workerNumber } from './server/workers/worker.js'
 
 // Errors
-export { explainDatabaseError } from './data/database-errors.js'
-export { wordOf, type StatementMessage } from './data/queries/publish.js'
+export { explainDatabaseError } from './database/database-errors.js'
+export { wordOf, type StatementMessage } from './database/queries/publish.js'
 export { statusOf } from './http/errors/problem.js'
 export { OutcomeUnknown, PasswordTooLong, TooManyRequests, Unauthorized, WaitsForItself } from './errors.js'

@@ -31,7 +31,7 @@ export type { Background, BackgroundTransaction, JobConstructor, JobContext, Que
 export type { Next } from 'koa'
 
 // The members of the context. Each of these files adds its own to the `Context` type.
-export type { DataMembers } from './data/members.js'
+export type { DataMembers } from './records/members.js'
 export type { HttpMembers } from './http/members.js'
 export type { LoggingMembers } from './logging/members.js'
 export type { PolicyMembers } from './policies/members.js'
@@ -72,21 +72,21 @@ export {
 } from './policies/policy.js'
 
 // Data
-export { Database, type DatabaseConfig, type DatabaseSettings } from './data/database.js'
-export { Model } from './data/model.js'
-export { RelationIds } from './data/attributes/relation-ids.js'
-export type { FindAllOptions, SaveOptions } from './data/members.js'
-export type { Choices } from './data/lists/choices.js'
-export type { Where } from './data/records/conditions.js'
-export type { FindRecordOptions } from './data/records/locking.js'
-export type { RelationOf } from './data/records/relations.js'
-export { Within } from './data/records/within.js'
-export { column, primaryKey, timestamps, type ColumnDetails } from './data/attributes/columns.js'
-export type { AttributeKind } from './data/attributes/attributes.js'
-export type { AttributeOf } from './data/attributes/attribute-of.js'
-export type { MigrationReport, MigrationState } from './data/migrations/run.js'
-export { Present } from './data/validation/validation.js'
-export { CursorPagination, Pagination, type Page, type PageOptions } from './data/lists/pagination.js'
+export { Database, type DatabaseConfig, type DatabaseSettings } from './database/database.js'
+export { Model } from './models/model.js'
+export { RelationIds } from './models/attributes/relation-ids.js'
+export type { FindAllOptions, SaveOptions } from './records/members.js'
+export type { Choices } from './records/lists/choices.js'
+export type { Where } from './records/conditions.js'
+export type { FindRecordOptions } from './records/locking.js'
+export type { RelationOf } from './records/relations.js'
+export { Within } from './records/within.js'
+export { column, primaryKey, timestamps, type ColumnDetails } from './models/attributes/columns.js'
+export type { AttributeKind } from './models/attributes/attributes.js'
+export type { AttributeOf } from './models/attributes/attribute-of.js'
+export type { MigrationReport, MigrationState } from './database/migrations/run.js'
+export { Present } from './models/validation/validation.js'
+export { CursorPagination, Pagination, type Page, type PageOptions } from './records/lists/pagination.js'
 export {
   as,
   filter,
@@ -98,9 +98,9 @@ export {
   type Operator,
   type RenamedFilter,
   type SortName,
-} from './data/lists/declaration.js'
-export type { ListQuery, QueryField } from './data/lists/query/list-query.js'
-export { prefixIndex } from './data/lists/prefix-index.js'
+} from './records/lists/declaration.js'
+export type { ListQuery, QueryField } from './records/lists/query/list-query.js'
+export { prefixIndex } from './records/lists/prefix-index.js'
 
 // Middleware
 export type { AnyMiddleware, MiddlewareClass, MiddlewareConstructor } from './injection/middleware-class.js'
@@ -116,7 +116,7 @@ export {
 } from './middleware/security-headers.js'
 export { transaction, type TransactionOptions } from './middleware/transaction/transaction.js'
 export { transactionOptions } from './middleware/transaction/transaction-options.js'
-export type { BeginOptions } from './data/transactions/lazy-transaction.js'
+export type { BeginOptions } from './database/transactions/lazy-transaction.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
 // Views

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid'
-import { createDatabase, dropDatabase } from '../../src/data/engines/create-drop.js'
+import { createDatabase, dropDatabase } from '../../src/database/engines/create-drop.js'
 import { Database } from '../../src/index.js'
 import { createdAt, migrations, textOf, type Posts } from './posts.js'
 

@@ -1,5 +1,5 @@
 import type { Call } from './load.js'
-import { listFingerprint } from '../../src/data/lists/query/cursor.js'
+import { listFingerprint } from '../../src/records/lists/query/cursor.js'
 import { createdAt, type Posts } from './posts.js'
 import type { KindName } from './server-process.js'
 

@@ -80,7 +80,7 @@ async function checkSentry() {
   collector.close()
 }
 
-/** The requests of spec/acceptance/telemetry.spec.ts. */
+/** The requests of spec/acceptance/http/telemetry.spec.ts. */
 async function checkEngine(engine) {
   const collector = await new Collector().open()
   const child = start(process.execPath, [join(here, 'main.js')], {

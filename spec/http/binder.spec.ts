@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Exclude, Expose, Transform } from 'class-transformer'
-import type { Attribute } from '../../src/data/attributes/attributes.js'
+import type { Attribute } from '../../src/models/attributes/attributes.js'
 import { BadRequest } from '../../src/errors.js'
 import { bind, submittedValue, unreadableOf } from '../../src/http/binder.js'
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Pagination } from '../../src/data/lists/pagination.js'
+import { Pagination } from '../../src/records/lists/pagination.js'
 import { linkHeader, setPageHeaders } from '../../src/http/page-headers.js'
 import type { Context } from '../../src/index.js'
 

@@ -1,4 +1,4 @@
-import type { Database } from '../../src/data/database.js'
+import type { Database } from '../../src/database/database.js'
 
 /** Returns the number of queries that some work sends to a database. */
 export async function countQueries(database: Database, work: () => Promise<unknown>): Promise<number> {

@@ -1,17 +1,17 @@
 import type { EntityManager, EntityTarget } from 'typeorm'
 import type { ValidationErrors } from '../../src/errors.js'
-import { findChoices as choices } from '../../src/data/lists/choices.js'
-import type { PageOptions, PageQuery } from '../../src/data/lists/pagination.js'
-import * as lists from '../../src/data/lists/request.js'
-import type { Model } from '../../src/data/model.js'
-import { findRecord as find, findRecordBy as findBy } from '../../src/data/records/find.js'
-import type { FindRecordOptions } from '../../src/data/records/locking.js'
-import { loadRelations as load } from '../../src/data/records/relations.js'
-import { destroyRecord as destroy, saveRecord as save } from '../../src/data/records/save.js'
-import { unscopedWork } from '../../src/data/records/work.js'
-import type { Translate } from '../../src/data/validation/validation.js'
+import { findChoices as choices } from '../../src/records/lists/choices.js'
+import type { PageOptions, PageQuery } from '../../src/records/lists/pagination.js'
+import * as lists from '../../src/records/lists/request.js'
+import type { Model } from '../../src/models/model.js'
+import { findRecord as find, findRecordBy as findBy } from '../../src/records/find.js'
+import type { FindRecordOptions } from '../../src/records/locking.js'
+import { loadRelations as load } from '../../src/records/relations.js'
+import { destroyRecord as destroy, saveRecord as save } from '../../src/records/save.js'
+import { unscopedWork } from '../../src/records/work.js'
+import type { Translate } from '../../src/models/validation/validation.js'
 
-/** The functions of `src/data/records` and `src/data/lists`, for a transaction without a request. */
+/** The functions of `src/records` and `src/records/lists`, for a transaction without a request. */
 
 /** `ctx.find` */
 export function findRecord<T extends Model>(

@@ -1,4 +1,4 @@
-import { Database } from '../../src/data/database.js'
+import { Database } from '../../src/database/database.js'
 import type { ServerEngine } from './engine.js'
 
 /** The url of the server of an engine, for an administrator. */

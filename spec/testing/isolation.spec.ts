@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Database } from '../../src/data/database.js'
+import type { Database } from '../../src/database/database.js'
 import { expectQueries, Isolation } from '../../src/testing/index.js'
 import { newPost, openBlogDatabase, Post } from '../support/applications/blog-database.js'
 import { failure } from '../support/failure.js'

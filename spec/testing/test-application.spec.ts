@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { pino } from 'pino'
 import { App, BaseResource, Database, Resource, transaction, type Context } from '../../src/index.js'
-import { dropDatabase } from '../../src/data/engines/create-drop.js'
+import { dropDatabase } from '../../src/database/engines/create-drop.js'
 import { testApplication } from '../../src/testing/index.js'
 import {
   Comment,

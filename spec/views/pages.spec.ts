@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { Pagination } from '../../src/data/lists/pagination.js'
+import { Pagination } from '../../src/records/lists/pagination.js'
 import { ValidationErrors } from '../../src/errors.js'
 import { Catalog, frameworkCatalog } from '../../src/translations/catalog.js'
 import { Renderer } from '../../src/views/renderer.js'

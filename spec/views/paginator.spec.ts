@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { Pagination } from '../../src/data/lists/pagination.js'
+import { Pagination } from '../../src/records/lists/pagination.js'
 import { pageWindow, paginator } from '../../src/views/paginator.js'
 import { viewContext } from '../support/view-context.js'
 

@@ -1,6 +1,6 @@
 import type Koa from 'koa'
 import { DeclarationError } from '../errors.js'
-import { dataMembers } from '../data/members.js'
+import { dataMembers } from '../records/members.js'
 import { httpMembers } from '../http/members.js'
 import type { FormatName } from '../http/formats/formats.js'
 import { loggingMembers } from '../logging/members.js'

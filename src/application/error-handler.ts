@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import type { Context, Middleware } from '../context.js'
-import { explainDatabaseError } from '../data/database-errors.js'
+import { explainDatabaseError } from '../database/database-errors.js'
 import { HttpError } from '../errors.js'
 import { respondWithError, type ErrorPages } from '../http/errors/error-response.js'
 import { statusOf } from '../http/errors/problem.js'

@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe } from 'node:diagnostics_channel'
 import type { Context } from '../context.js'
 import { channels, type RenderMessage } from '../common/channels.js'
-import type { StatementMessage } from '../data/queries/publish.js'
-import { destroyRecord, saveRecord } from '../data/records/save.js'
+import type { StatementMessage } from '../database/queries/publish.js'
+import { destroyRecord, saveRecord } from '../records/save.js'
 import { loggerOf } from '../logging/request-logger.js'
 
 /** A line that runs the same query at least this often is reported. */

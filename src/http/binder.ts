@@ -1,15 +1,15 @@
 import type { ClassConstructor } from 'class-transformer'
 import { fieldValue, textValue } from '../common/input-values.js'
-import type { Attribute } from '../data/attributes/attributes.js'
+import type { Attribute } from '../models/attributes/attributes.js'
 import { BadRequest } from '../errors.js'
-import { coerce, unreadable } from '../data/attributes/coerce.js'
-import { plainAttributesOf } from '../data/attributes/plain-attributes.js'
+import { coerce, unreadable } from '../models/attributes/coerce.js'
+import { plainAttributesOf } from '../models/attributes/plain-attributes.js'
 import {
   applyFields,
   exposedFields,
   hasTransformMetadata,
   transformRules,
-} from '../data/attributes/transform-metadata.js'
+} from '../models/attributes/transform-metadata.js'
 
 /** The submitted data of a request. */
 export interface Submission {

@@ -1,5 +1,5 @@
 import type { Context } from '../context.js'
-import type { CursorPagination, Pagination } from '../data/lists/pagination.js'
+import type { CursorPagination, Pagination } from '../records/lists/pagination.js'
 
 /** The maximum number of characters of `Link`. Proxies reject responses with long headers. */
 const maxLinkLength = 4000

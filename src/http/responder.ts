@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { STATUS_CODES } from 'node:http'
 import type { Context } from '../context.js'
-import { versionIn } from '../data/attributes/attributes.js'
+import { versionIn } from '../models/attributes/attributes.js'
 import { NotAcceptable, ValidationErrors } from '../errors.js'
 import { namesTag } from './entity-tags.js'
 import { dataFormats, formatOfType, formats, type FormatName } from './formats/formats.js'

@@ -1,5 +1,5 @@
-import { attributesOf, isEntity, versionOf, type Attribute } from '../data/attributes/attributes.js'
-import { plainAttributesOf } from '../data/attributes/plain-attributes.js'
+import { attributesOf, isEntity, versionOf, type Attribute } from '../models/attributes/attributes.js'
+import { plainAttributesOf } from '../models/attributes/plain-attributes.js'
 import { DeclarationError, NoAttributes, UnknownAttribute, UnlistedField } from '../errors.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 

@@ -5,7 +5,7 @@ import { columnAttribute, valueSchema, type Schema, type Values } from './values
 /** How a parameter contains a list of names or values: `sort=title,-votes`. */
 const commaSeparated = { style: 'form', explode: false }
 
-/** The query parameters of a list. Their limits are those of `data/lists/`, which parses them. */
+/** The query parameters of a list. Their limits are those of `records/lists/`, which parses them. */
 export function listParameters(model: Function, queryable: Queryable | undefined): Schema[] {
   const { filter = {}, sort = [], search = [], include = [], params = [], pages } = queryable ?? {}
   const columns = sort.map((name) => String(name).replace(/^-/, ''))

@@ -1,5 +1,5 @@
-import type { Model } from '../data/model.js'
-import type { Where } from '../data/records/conditions.js'
+import type { Model } from '../models/model.js'
+import type { Where } from '../records/conditions.js'
 
 /** The type of `nothing`: a class, because TypeScript would widen the type of a symbol that a method returns. */
 export class Nothing {

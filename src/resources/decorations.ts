@@ -1,6 +1,6 @@
 import { memoizeByObject } from '../common/memoize.js'
 import type { Handler } from '../context.js'
-import type { Queryable } from '../data/lists/declaration.js'
+import type { Queryable } from '../records/lists/declaration.js'
 import { DeclarationError } from '../errors.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
 import type { DescriptionOptions } from './route-description.js'

@@ -1,4 +1,4 @@
-import type { Queryable as Declaration } from '../data/lists/declaration.js'
+import type { Queryable as Declaration } from '../records/lists/declaration.js'
 import { DeclarationError } from '../errors.js'
 import { checkMethod, recordMethod, type MethodDecoration } from './decorations.js'
 

@@ -1,7 +1,7 @@
 import 'reflect-metadata'
 import { injectable } from 'tsyringe'
 import type { Context } from '../context.js'
-import type { AttributeOf } from '../data/attributes/attribute-of.js'
+import type { AttributeOf } from '../models/attributes/attribute-of.js'
 import { DeclarationError, ResourceNotImplemented } from '../errors.js'
 import type { PolicyClass } from '../policies/policy.js'
 

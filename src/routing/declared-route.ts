@@ -1,5 +1,5 @@
 import type { Context, Middleware } from '../context.js'
-import type { Queryable } from '../data/lists/declaration.js'
+import type { Queryable } from '../records/lists/declaration.js'
 import type { DeclaredPolicy } from '../policies/policy.js'
 import { DeclarationError } from '../errors.js'
 import { checkDescription, type DescriptionOptions } from '../resources/route-description.js'

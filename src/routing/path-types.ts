@@ -1,4 +1,4 @@
-import type { Model } from '../data/model.js'
+import type { Model } from '../models/model.js'
 import type { PathArgument } from './path.js'
 
 /**

@@ -1,7 +1,7 @@
 import { AssertionError } from 'node:assert'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { channels } from '../common/channels.js'
-import type { StatementMessage } from '../data/queries/publish.js'
+import type { StatementMessage } from '../database/queries/publish.js'
 
 /**
  * Checks how many queries the process runs until the work has ended. Other statements, such as COMMIT, are not counted.

@@ -1,5 +1,5 @@
 import type { QueryRunner, ReplicationMode } from 'typeorm'
-import type { Database } from '../data/database.js'
+import type { Database } from '../database/database.js'
 import { Semaphore } from '../common/semaphore.js'
 import { ServiceUnavailable } from '../errors.js'
 import { SharedRunner } from './shared-runner.js'

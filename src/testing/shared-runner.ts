@@ -2,8 +2,8 @@ import { EventEmitter, once } from 'node:events'
 import type { DataSource, QueryRunner, ReplicationMode } from 'typeorm'
 import { channels } from '../common/channels.js'
 import { captureStack, withStack } from '../common/place.js'
-import { engineOf } from '../data/engines/engines.js'
-import { rejectOwnWait } from '../data/engines/own-waits.js'
+import { engineOf } from '../database/engines/engines.js'
+import { rejectOwnWait } from '../database/engines/own-waits.js'
 import type { Release, Semaphore } from '../common/semaphore.js'
 
 /** The milliseconds for which a statement waits for the rollback of a transaction that has failed. Then it runs, and fails. */

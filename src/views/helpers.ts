@@ -1,6 +1,6 @@
 import { directionOf } from '../translations/formatters.js'
-import type { ListQuery } from '../data/lists/query/list-query.js'
-import type { Pagination } from '../data/lists/pagination.js'
+import type { ListQuery } from '../records/lists/query/list-query.js'
+import type { Pagination } from '../records/lists/pagination.js'
 import { ActionButtons, type ActionButtonOptions } from './forms/action-button.js'
 import { display, time } from './display.js'
 import type { FormOptions } from './forms/fields.js'

@@ -1,4 +1,4 @@
-import type { ListQuery } from '../data/lists/query/list-query.js'
+import type { ListQuery } from '../records/lists/query/list-query.js'
 import { recordName } from '../naming/words.js'
 import { attributes, html, type Html } from './html.js'
 import { isTranslated, label } from './labels.js'

@@ -1,4 +1,4 @@
-import type { CursorPagination, Pagination } from '../data/lists/pagination.js'
+import type { CursorPagination, Pagination } from '../records/lists/pagination.js'
 import { attributes, html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 

@@ -23,7 +23,7 @@ import {
   type AppOptions,
   type ResourceClass,
 } from '../../../src/index.js'
-import { columnTypes } from '../../../src/data/attributes/kinds.js'
+import { columnTypes } from '../../../src/models/attributes/kinds.js'
 import { newDatabase } from '../databases.js'
 import { Site } from '../site.js'
 

@@ -1,11 +1,11 @@
 import { MaxLength } from 'class-validator'
 import { Column, Entity, JoinColumn, ManyToOne, Table } from 'typeorm'
 import type { MigrationInterface, QueryRunner, Relation } from 'typeorm'
-import { column, primaryKey, timestamps } from '../../../src/data/attributes/columns.js'
-import { Database } from '../../../src/data/database.js'
-import type { DatabaseSettings } from '../../../src/data/database.js'
-import { Model } from '../../../src/data/model.js'
-import { Present } from '../../../src/data/validation/validation.js'
+import { column, primaryKey, timestamps } from '../../../src/models/attributes/columns.js'
+import { Database } from '../../../src/database/database.js'
+import type { DatabaseSettings } from '../../../src/database/database.js'
+import { Model } from '../../../src/models/model.js'
+import { Present } from '../../../src/models/validation/validation.js'
 import { databaseWithTables } from '../databases.js'
 
 @Entity('posts')

@@ -10,7 +10,7 @@ import {
   OneToMany,
   type Relation,
 } from 'typeorm'
-import { columnTypes } from '../../../src/data/attributes/kinds.js'
+import { columnTypes } from '../../../src/models/attributes/kinds.js'
 import {
   App,
   BaseResource,

@@ -8,11 +8,11 @@ import {
   type MigrationInterface,
   type QueryRunner,
 } from 'typeorm'
-import { coerce } from '../../../src/data/attributes/coerce.js'
-import { attributesOf, type AttributeKind } from '../../../src/data/attributes/attributes.js'
+import { coerce } from '../../../src/models/attributes/coerce.js'
+import { attributesOf, type AttributeKind } from '../../../src/models/attributes/attributes.js'
 import { RecordNotFound } from '../../../src/errors.js'
-import { type ColumnDetails } from '../../../src/data/attributes/columns.js'
-import { columnTypes } from '../../../src/data/attributes/kinds.js'
+import { type ColumnDetails } from '../../../src/models/attributes/columns.js'
+import { columnTypes } from '../../../src/models/attributes/kinds.js'
 import {
   App,
   BaseResource,

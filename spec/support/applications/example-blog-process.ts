@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { Database } from '../../../src/data/database.js'
+import { Database } from '../../../src/database/database.js'
 import { newDatabase } from '../databases.js'
 
 const blog = fileURLToPath(new URL('../../../../examples/blog/', import.meta.url))

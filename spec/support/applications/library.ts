@@ -1,5 +1,5 @@
 import { Check, Column, Entity, Index, JoinColumn, ManyToOne, Unique } from 'typeorm'
-import { columnTypes } from '../../../src/data/attributes/kinds.js'
+import { columnTypes } from '../../../src/models/attributes/kinds.js'
 import {
   App,
   Database,

@@ -1,7 +1,7 @@
 import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, OneToMany, OneToOne } from 'typeorm'
 import type { Relation } from 'typeorm'
-import { Database } from '../../../src/data/database.js'
-import { Model } from '../../../src/data/model.js'
+import { Database } from '../../../src/database/database.js'
+import { Model } from '../../../src/models/model.js'
 import { databaseWithTables } from '../databases.js'
 
 /** A model with a relation of every kind. */

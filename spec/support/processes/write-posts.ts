@@ -10,7 +10,7 @@
 import 'reflect-metadata'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
-import { Database } from '../../../src/data/database.js'
+import { Database } from '../../../src/database/database.js'
 import { blogDatabase, CreateBlog1700000000000, newPost } from '../applications/blog-database.js'
 
 const [task, url = '', count = '0', prefix = ''] = process.argv.slice(2)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { start, type REPLServer } from 'node:repl'
 import { PassThrough, type Readable } from 'node:stream'
-import type { Database } from '../../data/database.js'
+import type { Database } from '../../database/database.js'
 import { loadApp, usingDatabase } from '../support/application-modules.js'
 
 /** `kit console`: evaluates JavaScript with the application loaded. */

@@ -1,15 +1,10 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { existsSync } from 'node:fs'
 import type { EntityManager } from 'typeorm'
-import type { Database } from '../../data/database.js'
-import { createDatabase, dropDatabase, placeOf, fileOf } from '../../data/engines/create-drop.js'
-import {
-  findCrossings,
-  findWideIndexes,
-  type Crossing,
-  type WideIndex,
-} from '../../data/records/crossings.js'
-import { declaredLists, findListWarnings } from '../../data/lists/list-warnings.js'
+import type { Database } from '../../database/database.js'
+import { createDatabase, dropDatabase, placeOf, fileOf } from '../../database/engines/create-drop.js'
+import { findCrossings, findWideIndexes, type Crossing, type WideIndex } from '../../records/crossings.js'
+import { declaredLists, findListWarnings } from '../../records/lists/list-warnings.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { CommandError } from '../../command-errors.js'
 import { load, loadApp, usingDatabase } from '../support/application-modules.js'

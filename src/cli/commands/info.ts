@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { Command } from 'commander'
-import { placeOf } from '../../data/engines/create-drop.js'
+import { placeOf } from '../../database/engines/create-drop.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { enterApplication, manifestOf } from '../support/application-folder.js'
 import { loadApp, loadDatabase } from '../support/application-modules.js'

@@ -9,7 +9,7 @@ import { workerCount } from '../../server/workers/worker-count.js'
 import { runWorker, workerNumber } from '../../server/workers/worker.js'
 import { enterApplication } from '../support/application-folder.js'
 import { load, loadDatabase, loadMain } from '../support/application-modules.js'
-import type { Database } from '../../data/database.js'
+import type { Database } from '../../database/database.js'
 import { buildWhenStale } from '../support/compilation.js'
 import { jobsOption, setJobCount } from '../support/jobs.js'
 

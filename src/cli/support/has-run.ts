@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { fileOf } from '../../data/engines/create-drop.js'
+import { fileOf } from '../../database/engines/create-drop.js'
 import { usingDatabase } from './application-modules.js'
 
 /**

@@ -1,4 +1,4 @@
-import type { AttributeKind } from '../../data/attributes/attributes.js'
+import type { AttributeKind } from '../../models/attributes/attributes.js'
 import { BadAttribute, CommandError } from '../../command-errors.js'
 import { KINDS } from './kinds.js'
 import { isName, modelNamesOf, type Names } from './names.js'

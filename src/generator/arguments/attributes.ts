@@ -1,4 +1,4 @@
-import { columnTypes } from '../../data/attributes/kinds.js'
+import { columnTypes } from '../../models/attributes/kinds.js'
 import { CommandError } from '../../command-errors.js'
 import { readAttribute, type AttributeArgument, type Digits, type Reference } from './attribute-argument.js'
 import { quote } from '../files/lines.js'

@@ -1,4 +1,4 @@
-import type { AttributeKind } from '../../data/attributes/attributes.js'
+import type { AttributeKind } from '../../models/attributes/attributes.js'
 
 /** The differences between the kinds of attributes. */
 export interface Kind {

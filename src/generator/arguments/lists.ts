@@ -1,5 +1,5 @@
 import { CommandError } from '../../command-errors.js'
-import { listParameters } from '../../data/lists/declaration.js'
+import { listParameters } from '../../records/lists/declaration.js'
 import { nearest } from '../../naming/spelling.js'
 import type { Attribute } from './attributes.js'
 import { namesIn, type ResourceArguments } from './command-line.js'

@@ -9,7 +9,7 @@ import {
   hasTooManyMembers,
   isTooDeep,
   hasKey,
-} from '../../data/attributes/json-limits.js'
+} from '../../models/attributes/json-limits.js'
 import { formReader } from './form-fields.js'
 import { readMultipart } from './multipart.js'
 import { UploadSlots } from './upload-slots.js'

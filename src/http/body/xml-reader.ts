@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
 import type * as Saxes from 'saxes'
-import { defaultMembersLimit } from '../../data/attributes/json-limits.js'
+import { defaultMembersLimit } from '../../models/attributes/json-limits.js'
 import { BadRequest, TooManyMembers } from '../../errors.js'
 import { childName } from '../formats/xml.js'
 

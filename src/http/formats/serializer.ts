@@ -1,7 +1,11 @@
 import { ValidationErrors } from '../../errors.js'
 import { memoizeByObject } from '../../common/memoize.js'
-import { columnsOf } from '../../data/attributes/attributes.js'
-import { exposedName, hasTransformMetadata, toPlainObject } from '../../data/attributes/transform-metadata.js'
+import { columnsOf } from '../../models/attributes/attributes.js'
+import {
+  exposedName,
+  hasTransformMetadata,
+  toPlainObject,
+} from '../../models/attributes/transform-metadata.js'
 
 /** Prepares a value for JSON and XML. class-transformer's `@Exclude` and `@Expose` apply, also to nested values. */
 export function toPlain(value: unknown): unknown {

@@ -1,8 +1,8 @@
 import { Table, type EntityManager, type QueryRunner } from 'typeorm'
-import { column } from '../../data/attributes/columns.js'
-import type { Database } from '../../data/database.js'
-import { engineOf } from '../../data/engines/engines.js'
-import { ExpiringTable } from '../../data/expiring-table.js'
+import { column } from '../../models/attributes/columns.js'
+import type { Database } from '../../database/database.js'
+import { engineOf } from '../../database/engines/engines.js'
+import { ExpiringTable } from '../../database/expiring-table.js'
 import { TransactionConflict } from '../../errors.js'
 
 const name = 'idempotency_keys'

@@ -1,5 +1,5 @@
 import { Semaphore, type Release } from '../../common/semaphore.js'
-import type { LazyTransaction } from '../../data/transactions/lazy-transaction.js'
+import type { LazyTransaction } from '../../database/transactions/lazy-transaction.js'
 import { ServiceUnavailable } from '../../errors.js'
 
 /** The requests of a key that may have a connection while they wait for the first one, which has the third connection. */

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../../context.js'
-import { snapshotForRetry } from '../../data/transactions/request-transaction.js'
+import { snapshotForRetry } from '../../database/transactions/request-transaction.js'
 import { TransactionConflict } from '../../errors.js'
 import { ReplicaFailed } from './request-place.js'
 import { snapshotResponse } from './response-snapshot.js'

@@ -1,8 +1,8 @@
 import type { Next } from 'koa'
 import type { Context, Middleware } from '../../context.js'
-import type { BeginOptions } from '../../data/transactions/lazy-transaction.js'
+import type { BeginOptions } from '../../database/transactions/lazy-transaction.js'
 import { environmentOf } from '../../common/environment.js'
-import { transactionOf } from '../../data/transactions/request-transaction.js'
+import { transactionOf } from '../../database/transactions/request-transaction.js'
 import { NoTransaction } from '../../errors.js'
 
 /**

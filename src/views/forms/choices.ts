@@ -1,5 +1,5 @@
 import { defaultLocale, memoizeByLocale } from '../../translations/formatters.js'
-import type { Choices } from '../../data/lists/choices.js'
+import type { Choices } from '../../records/lists/choices.js'
 import { attributes, html, type Html } from '../html.js'
 import { linkTo } from '../links.js'
 import type { ViewContext } from '../view-context.js'

@@ -1,5 +1,5 @@
-import type { Choices } from '../../data/lists/choices.js'
-import type { ListQuery, QueryField } from '../../data/lists/query/list-query.js'
+import type { Choices } from '../../records/lists/choices.js'
+import type { ListQuery, QueryField } from '../../records/lists/query/list-query.js'
 import { recordName } from '../../naming/words.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
 import { Fields, type FieldOptions } from './fields.js'

@@ -11,7 +11,7 @@ import {
 } from './choices.js'
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
 import { actionPath, hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
-import { isNewRecord } from '../../data/records/save.js'
+import { isNewRecord } from '../../records/save.js'
 import { sizeText } from '../../http/body/rejected-files.js'
 import { versionField } from '../../http/preconditions.js'
 import { recordName } from '../../naming/words.js'

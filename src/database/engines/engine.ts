@@ -1,0 +1,242 @@
+import type { DataSource, DataSourceOptions, EntityMetadata, FindOneOptions, QueryRunner } from 'typeorm'
+import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import type { AttributeKind } from '../../models/attributes/attributes.js'
+import type { ColumnDetails } from '../../models/attributes/columns.js'
+import type { ConnectionProblem } from './connection-errors.js'
+import type { Ping } from './connections.js'
+import type { Replication, Servers } from './servers.js'
+
+/** The alias of the counts of `paginate`. An engine may cache their results, but not those of any other query. */
+export const COUNT_ALIAS = 'counted_records'
+
+/** The problems that an error of a database can report, the same for every engine. */
+export type Problem =
+  | 'unique'
+  /** The record that a foreign key refers to does not exist. */
+  | 'reference'
+  /** Another record refers to the record to delete. */
+  | 'referenced'
+  | 'null'
+  | 'length'
+  | 'range'
+  | 'type'
+  | 'check'
+  /** An exclusion constraint: the record may not exist beside another one, for example because their times overlap. */
+  | 'exclusion'
+  /** The transaction conflicted with another one. It would succeed on its own. */
+  | 'conflict'
+  /** A lock was not released in time. */
+  | 'busy'
+  /** A statement was canceled, because it took too long. */
+  | 'slow'
+  /** The connection has ended. */
+  | 'lost'
+  /** The database cannot be reached or used. */
+  | 'down'
+  /** The transaction or the server is read-only. */
+  | 'readonly'
+  /** An earlier statement of the transaction has failed. */
+  | 'aborted'
+  /** A table or a column does not exist. */
+  | 'missing'
+  /** The database to create already exists. */
+  | 'exists'
+  /** The database does not exist. */
+  | 'absent'
+  /** The user lacks the privilege. */
+  | 'denied'
+
+/** The limits of the connections to a database. */
+export interface ConnectionLimits {
+  /** The number of connections. */
+  size: number
+  /** Milliseconds that a query waits for a connection, for the write lock, or for the locks of others. */
+  acquireTimeout: number
+  /** Milliseconds after which a statement is canceled; undefined for no limit. */
+  statementTimeout?: number | undefined
+}
+
+/** The names in an error: its columns, its index, or the column whose own check failed. */
+export type ErrorName = 'columns' | 'index' | 'checkedColumn'
+
+/** How an engine reports errors. */
+export interface EngineErrors {
+  /** The codes of each problem. */
+  codes: Partial<Record<Problem, readonly string[]>>
+  /** Patterns of the messages of problems without a code. */
+  messages?: readonly (readonly [pattern: RegExp, problem: Problem])[]
+  /** Patterns that find names in an error's message or detail. */
+  names: Partial<Record<ErrorName, readonly RegExp[]>>
+  /** The message of an error for a connection that was closed before the statement was sent. */
+  unsent?: RegExp
+  /** The reasons why a database cannot be opened, by code. */
+  opening: Readonly<Record<string, ConnectionProblem>>
+  /** The same for errors without a code, by a part of their message. */
+  openingTexts?: readonly (readonly [text: string, problem: ConnectionProblem])[]
+}
+
+/** A connection to a database server, for creating and dropping databases. */
+export interface Server {
+  query(statement: string): Promise<unknown>
+}
+
+/** How databases are created and dropped on a server. */
+export interface ServerCommands {
+  /** The databases to connect to, of which the first one that exists is used; undefined connects without a database. */
+  databases: readonly (string | undefined)[]
+  create(server: Server, name: string): Promise<unknown>
+  /** Drops a database, and closes the connections to it. */
+  drop(server: Server, name: string): Promise<unknown>
+}
+
+/** SQL functions that acquire a lock without waiting, and release it. */
+export interface Lock {
+  acquire: string
+  release: string
+}
+
+/** A table, and a table that it refers to. */
+export interface Reference {
+  table: string
+  parent: string
+}
+
+/** Foreign keys whose target does not exist. */
+export interface BrokenReferences {
+  /** One for each row that refers to a missing row. */
+  rows: Reference[]
+  /** One for each foreign key to a missing table: no row can be inserted there. */
+  keys: Reference[]
+}
+
+/** A comparison of a text column with a string, in SQL. Its number of parameters is constant. */
+export interface TextComparison {
+  parameters(text: string): unknown[]
+  /** @param placeholders the placeholders of the parameters */
+  sql(column: string, placeholders: readonly string[]): string
+}
+
+export interface Index {
+  columns: string[]
+  /** Whether the index can find text by its beginning. */
+  findsPrefixes: boolean
+  /** Whether the index has the order of the engine's ORDER BY. */
+  sorts: boolean
+}
+
+/** All differences between the engines. Other code uses these members, and never compares an engine's name. */
+export interface Engine {
+  /** Its name in messages. */
+  readonly name: 'sqlite' | 'postgres' | 'mariadb'
+  /** The npm package of its driver. */
+  readonly driverPackage: string
+  /** The number of connections unless `pool` is configured. */
+  readonly defaultPool: number
+  readonly errors: EngineErrors
+  /** Whether a failed statement makes its transaction unusable, so that a statement that may fail needs a savepoint. */
+  readonly failureAborts?: true
+  /** Whether a conflict rolls the transaction back, so that each later statement would be committed on its own. */
+  readonly conflictRollsBack?: true
+  /** Whether a change of the schema commits the transaction. */
+  readonly schemaChangesCommit?: true
+  /** Whether cached statements can write the records of plain models. */
+  readonly hasFastWrites?: true
+  /** Whether requests can read from `replicas`. */
+  readonly hasReplicas?: true
+  /** The time of the server's clock, in milliseconds since 1970, in SQL. It is the same within a statement. */
+  readonly now: string
+  /** The end of a SELECT that locks its rows, and leaves out locked ones; undefined if a transaction locks the whole database. */
+  readonly skipLocked?: 'FOR UPDATE SKIP LOCKED'
+  /** The end of a SELECT that locks rows of an alias as a foreign key does; undefined if a transaction locks the database. */
+  keyLock?(alias: string): string
+  /** The end of a SELECT that locks rows of an alias as an UPDATE does; undefined if a transaction locks the database. */
+  updateLock?(alias: string): string
+  /** Whether a query can contain an UPDATE. */
+  readonly updatesInQueries?: true
+  /** Whether a transaction that has locked a row can still read the row as it was at the transaction's first read. */
+  readonly readsSnapshots?: true
+
+  /** TypeORM's options for a URL. */
+  options(url: string, limits: ConnectionLimits): DataSourceOptions
+  /**
+   * Configures TypeORM's driver: limits connections, stores datetimes in UTC, and makes types the same on all engines.
+   *
+   * @returns a ping that does not wait for the connections of requests
+   */
+  adapt(dataSource: DataSource, limits: ConnectionLimits): Ping
+  /** @throws ServiceUnavailable when the open database can no longer be used although it responds */
+  check?(dataSource: DataSource): Promise<void>
+  /** Reads settings of the server that other methods need, as soon as the database is open. */
+  opened?(dataSource: DataSource): Promise<void>
+  /**
+   * Begins to watch the servers of an open database. Returns undefined if the database has only one.
+   *
+   * @param log receives a sentence about each change of the servers
+   */
+  servers?(
+    dataSource: DataSource,
+    replicas: Replication,
+    log: (change: string) => void,
+  ): Promise<Servers | undefined>
+  /** Whether each query of a transaction returns what is committed when the query begins, as outside of one (READ COMMITTED). */
+  readsCommitted?(dataSource: DataSource, isolation: IsolationLevel | undefined): boolean
+  /** Limits how long the later statements of a transaction wait for a lock, in milliseconds. */
+  limitLocks?(runner: QueryRunner, milliseconds: number): Promise<unknown>
+
+  /** Begins a read-only transaction. */
+  beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
+  /** Reads the rows of a query in a transaction, some at a time, at the pace of their reader. */
+  rows(runner: QueryRunner, sql: string, values: unknown[]): AsyncIterable<unknown[]>
+  /** Closes a connection in an unknown state, so that it does not return to the pool. */
+  discard?(runner: QueryRunner): Promise<void>
+
+  /** The file of a database; undefined for engines with a server. */
+  file?(dataSource: DataSource): string | undefined
+  /** How databases are created and dropped on its server. */
+  readonly server?: ServerCommands
+
+  /** The options of a migration's column that the engine needs besides the type. */
+  columnDetails?(driver: DataSource['driver'], kind: AttributeKind): ColumnDetails
+  /** Further options of the `updated_at` column. */
+  updatedAtDetails?(driver: DataSource['driver']): ColumnDetails
+  /** Prepares a record before TypeORM inserts it. */
+  prepareInsert?(metadata: EntityMetadata, record: object): void
+  /** Statements with the id of a row, which must precede its deletion because its keys may refer to the row itself. */
+  beforeDelete?(metadata: EntityMetadata): readonly string[]
+  /** TypeORM's mode for locking rows; undefined if each transaction that writes locks the whole database. */
+  rowLock?(metadata: EntityMetadata): FindOneOptions['lock']
+  /** Returns a function that converts the values of a column faster than TypeORM's `hydrate`; undefined if `hydrate` is needed. */
+  readerOf?(
+    column: ColumnMetadata,
+    hydrate: (value: unknown) => unknown,
+  ): ((value: unknown) => unknown) | undefined
+
+  /** Prepares a value that is compared with a column; missing if the driver prepares it like a value that is stored. */
+  prepareComparison?(column: ColumnMetadata, value: unknown): unknown
+
+  /** Finds text by its beginning, case-sensitively, by the index of `prefixIndex`. */
+  readonly prefix: TextComparison
+  /** Finds text that contains another text. Ignores the case of all letters, or on SQLite of ASCII letters. */
+  readonly contains: TextComparison
+  /** Whether a comparison of rows, `(title, id) > (?, ?)`, uses an index. */
+  readonly comparesRows?: true
+  /** The SQL by which an enum is sorted in its declared order; undefined if the engine itself sorts enums in this order. */
+  enumOrder?(column: string, values: readonly string[]): string
+  /** The statement that creates an index for `prefix`. */
+  prefixIndex(runner: QueryRunner, name: string, table: string, column: string): string | Promise<string>
+  findIndexes(runner: QueryRunner, table: string): Promise<Index[]>
+  /** The number of fractional digits that a datetime column stores; undefined if the number is not limited. */
+  datetimeDigits?(runner: QueryRunner, table: string, column: string): Promise<number | undefined>
+
+  /** Whether the servers are the nodes of a cluster, which can all write. There, a commit can conflict, too. */
+  isCluster?(dataSource: DataSource): boolean
+  /** The beginning of a statement that reads what all nodes of the cluster have committed. */
+  readonly afterOthers?: string
+  /** Whether a lock of a connection does not hold for the whole database, because of a pooler or a cluster. */
+  needsLease?(dataSource: DataSource): boolean
+  /** Prevents processes from migrating at the same time; undefined if each transaction locks the whole database. */
+  readonly migrationLock?: Lock
+  /** Finds the broken references that a migration can leave; undefined if the engine rejects statements that break one. */
+  findBrokenReferences?(runner: QueryRunner): Promise<BrokenReferences>
+}

@@ -1,0 +1,92 @@
+import type { EntityManager, EntityMetadata, EntityTarget, FindOptionsOrder, FindOptionsWhere } from 'typeorm'
+import { RecordNotFound } from '../errors.js'
+import type { Model } from '../models/model.js'
+import { readAlternatives, readConditions } from './conditions.js'
+import { fastPath } from './fast-path/fast-path.js'
+import { linksOf, loadLinks } from './links.js'
+import { addScopes } from './scope.js'
+import { lockOption, type FindRecordOptions } from './locking.js'
+import { storeConditions, markLocked } from '../models/record-state.js'
+import type { RecordWork } from './work.js'
+
+/**
+ * Finds the record of a model by its id.
+ *
+ * @throws RecordNotFound (404) if there is none, or if the id is not text
+ */
+export function findRecord<T extends Model>(
+  work: RecordWork,
+  model: EntityTarget<T>,
+  id: unknown,
+  options?: FindRecordOptions,
+): Promise<T> {
+  return findRecordBy(work, model, typeof id === 'string' ? { id } : {}, options)
+}
+
+/**
+ * Finds one record of a model by the values of its columns.
+ *
+ * @example await findRecordBy(work, Comment, { id: comment_id, post_id })
+ * @throws RecordNotFound (404) if there is none, if no record can meet the conditions, or if there are no conditions
+ * @throws UnscopedRelation if the model has an eager relation to a model with a scope
+ */
+export async function findRecordBy<T extends Model>(
+  work: RecordWork,
+  model: EntityTarget<T>,
+  conditions: object,
+  { lock = false }: FindRecordOptions = {},
+): Promise<T> {
+  const { tx } = work
+  const metadata = tx.dataSource.getMetadata(model)
+  const readable = hasColumns(conditions) ? readConditions(metadata, conditions) : undefined
+  const where = addScopes<T>(work, metadata, readable)
+  const record = readable && where && (await findOne(tx, metadata, where, lock))
+  if (!record) throw createNotFound(metadata)
+  if (lock) markLocked(record)
+  if (metadata.versionColumn && !('id' in conditions)) storeConditions(record, conditions)
+  if (linksOf(metadata).length > 0) await loadLinks(work, metadata, [record])
+  return record
+}
+
+/** Finds all records of a model that meet the conditions; without conditions, all in its scope. */
+export async function findRecords<T extends Model>(
+  work: RecordWork,
+  model: EntityTarget<T>,
+  { where: conditions, order }: { where?: object; order?: FindOptionsOrder<T> },
+): Promise<T[]> {
+  const metadata = work.tx.dataSource.getMetadata(model)
+  const readable = conditions && readAlternatives(metadata, conditions)
+  // An eager relation to a model with a scope is rejected, even if no record can meet the conditions.
+  const where = addScopes<T>(work, metadata, readable)
+  if (conditions && !readable) return []
+  return work.tx.find(model, { ...(where && { where }), ...(order && { order }) })
+}
+
+/** Whether conditions contain a column. A list, or an object without conditions, would find the first record. */
+function hasColumns(conditions: unknown): conditions is object {
+  if (typeof conditions !== 'object' || conditions === null || Array.isArray(conditions)) return false
+  return Object.keys(conditions).length > 0
+}
+
+/** Creates the error for a missing record: in production without a stack, which is slow and which no response shows. */
+function createNotFound({ targetName, dataSource }: EntityMetadata): RecordNotFound {
+  const { stackTraceLimit } = Error
+  // A plain DataSource of TypeORM has no environment.
+  if (Reflect.get(dataSource, 'environment') === 'production') Error.stackTraceLimit = 0
+  const error = new RecordNotFound(targetName)
+  Error.stackTraceLimit = stackTraceLimit
+  return error
+}
+
+async function findOne<T extends Model>(
+  tx: EntityManager,
+  metadata: EntityMetadata,
+  where: FindOptionsWhere<T> | FindOptionsWhere<T>[],
+  lock: boolean,
+): Promise<T | undefined> {
+  const promise = fastPath(tx, metadata)?.find(tx, where, lock)
+  // The fast path's records are of the model's class.
+  if (promise) return (await promise) as T | undefined
+  const options = { where, ...(lock && lockOption(tx, metadata)) }
+  return (await tx.findOne<T>(metadata.target, options)) ?? undefined
+}

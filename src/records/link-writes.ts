@@ -1,0 +1,138 @@
+import { In, type EntityManager, type EntityMetadata } from 'typeorm'
+import { ValidationErrors } from '../errors.js'
+import { humanize } from '../naming/words.js'
+import { engineOf } from '../database/engines/engines.js'
+import { isId } from '../models/ids.js'
+import type { Model } from '../models/model.js'
+import { assignedIds, linksOf, targetOf, selectScopedKeys, setLoadedIds, type Links } from './links.js'
+import { recordsOf } from './loaded-relations.js'
+import { lockRow } from './locking.js'
+import { inParts, sum } from './parts.js'
+import { isUnchanged, loadedElements } from '../models/record-state.js'
+import type { RecordWork } from './work.js'
+
+/** The new links of a record, given by the ids of the related records. */
+export interface Assignment extends Links {
+  ids: readonly unknown[]
+}
+
+/** The links of a record that were bound or assigned, and differ from those that it was read with. */
+export function assignmentsOf(metadata: EntityMetadata, record: object): Assignment[] {
+  return linksOf(metadata).flatMap((links) => {
+    const ids = assignedIds(record, links.property)
+    return ids ? [{ ...links, ids }] : []
+  })
+}
+
+/** Whether a record is written with other links than it was read with. The order of the ids does not matter. */
+export function changesLinks(
+  metadata: EntityMetadata,
+  record: object,
+  assignments: readonly Assignment[],
+): boolean {
+  return (
+    assignments.some(
+      ({ property, ids }) => String(loadedElements(record, property)?.toSorted()) !== String(ids.toSorted()),
+    ) ||
+    // `writeWithoutLoaded` has removed the unchanged relations from the record.
+    metadata.manyToManyRelations.some(({ propertyName }) => Reflect.get(record, propertyName) !== undefined)
+  )
+}
+
+/** Checks that the records of new links exist. Returns an error for each property with ids of missing records. */
+export async function checkIds(
+  tx: EntityManager,
+  assignments: readonly Assignment[],
+): Promise<ValidationErrors | undefined> {
+  if (assignments.length === 0) return undefined
+  const errors = new ValidationErrors()
+  for (const { property, relation, toRelated, ids } of assignments) {
+    const { propertyName } = targetOf(toRelated)
+    const count = async (part: readonly unknown[]): Promise<number[]> => [
+      await tx.countBy(relation.inverseEntityMetadata.target, { [propertyName]: In(part) }),
+    ]
+    if (ids.every(isId) && sum(await inParts(ids, count)) === ids.length) continue
+    const attribute = humanize(property)
+    const message = `${attribute} contains a record that does not exist.`
+    errors.add(property, 'references', message, { attribute })
+  }
+  return errors.isEmpty ? undefined : errors
+}
+
+/** Writes the new links of a saved record. Links to records outside of a scope stay, because the request cannot see them. */
+export async function writeLinks(
+  work: RecordWork,
+  record: Model,
+  isNew: boolean,
+  assignments: readonly Assignment[],
+): Promise<void> {
+  const { tx } = work
+  const metadata = tx.dataSource.getMetadata(record.constructor)
+  // Without a lock, two requests that write the links of a record at the same time could leave the links of both. If the
+  // model has versions, `lockVersion` has locked the row.
+  const needsLock = !isNew && !metadata.versionColumn && engineOf(tx.dataSource).rowLock
+  if (assignments.length > 0 && needsLock) await lockRow(tx, metadata, record)
+  for (const assignment of assignments) {
+    const { table, toOwner, toRelated, ids } = assignment
+    const owner: unknown = targetOf(toOwner).getEntityValue(record)
+    // A new record has no links to remove. On MariaDB, a DELETE without rows would lock a gap in which others insert links.
+    if (!isNew) await removeLinks(work, owner, assignment)
+    await inParts(ids, async (part) => {
+      await tx
+        .createQueryBuilder()
+        .insert()
+        .into(table)
+        .values(part.map((id) => ({ [toOwner.propertyName]: owner, [toRelated.propertyName]: id })))
+        // Some of the links may exist: `removeLinks` keeps those with these ids.
+        .orIgnore()
+        .updateEntity(false)
+        .callListeners(false)
+        .execute()
+      return []
+    })
+  }
+}
+
+async function removeLinks(work: RecordWork, owner: unknown, assignment: Assignment): Promise<void> {
+  const { tx } = work
+  const { table, toOwner, toRelated, relation, ids } = assignment
+  const { driver } = tx.dataSource
+  const query = tx
+    .createQueryBuilder()
+    .delete()
+    .from(table)
+    .where(`${driver.escape(toOwner.databaseName)} = :owner`, { owner })
+  const related = driver.escape(toRelated.databaseName)
+  if (ids.length > 0) query.andWhere(`${related} NOT IN (:...ids)`, { ids })
+  const scope = selectScopedKeys(work, relation.inverseEntityMetadata, assignment)
+  if (scope) query.andWhere(`${related} IN ${scope.sql}`, scope.parameters)
+  await query.execute()
+}
+
+/**
+ * Sets the properties of a saved record to the ids of its current links. Deletes the property of a relation that contains other
+ * records than are linked.
+ */
+export function syncLinks(
+  metadata: EntityMetadata,
+  record: object,
+  isNew: boolean,
+  assignments: readonly Assignment[],
+): void {
+  for (const { property, relation, toRelated } of linksOf(metadata)) {
+    const newIds = assignments.find((assignment) => assignment.property === property)?.ids.map(String)
+    const related: unknown = Reflect.get(record, relation.propertyName)
+    const key = targetOf(toRelated)
+    const relatedIds =
+      related === undefined
+        ? undefined
+        : recordsOf(related).map((element) => String(key.getEntityValue(element)))
+    const writtenIds = relatedIds && !isUnchanged(record, relation.propertyName) ? relatedIds : undefined
+    // The assigned ids are written after TypeORM has written an assigned relation, so they count.
+    const ids = newIds ?? writtenIds ?? (isNew ? [] : undefined)
+    if (!ids) continue
+    setLoadedIds(record, property, ids)
+    const isCurrent = String(relatedIds?.toSorted()) === String(ids.toSorted())
+    if (relatedIds && !isCurrent) Reflect.deleteProperty(record, relation.propertyName)
+  }
+}

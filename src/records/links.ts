@@ -1,0 +1,157 @@
+import type { EntityManager, EntityMetadata, ObjectLiteral } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
+import { DeclarationError, UnknownRelation } from '../errors.js'
+import { memoizeByObject } from '../common/memoize.js'
+import { relationIdsOf } from '../models/attributes/attributes.js'
+import { inParts } from './parts.js'
+import { isUnchanged, markLoaded } from '../models/record-state.js'
+import type { RecordWork } from './work.js'
+
+/** The table that links the records of a relation: the one with the foreign key, or the join table. */
+export interface Link {
+  table: string
+  /** The column that refers to the record with the relation. */
+  toOwner: ColumnMetadata
+  /** The column that refers to the related record. */
+  toRelated: ColumnMetadata
+}
+
+/**
+ * Returns the table that links the records of a relation, and its columns.
+ *
+ * @throws UnknownRelation for a key of several columns
+ */
+export function linkOf(relation: RelationMetadata): Link {
+  const { entityMetadata, inverseEntityMetadata, inverseRelation, junctionEntityMetadata } = relation
+  // The owning side, in TypeORM's terms, declares the keys. `relation` may be the other side.
+  const owning = relation.isOwning ? relation : inverseRelation
+  const keys = owning?.joinColumns ?? []
+  const [table, toOwner, toRelated] = junctionEntityMetadata
+    ? relation.isOwning
+      ? [junctionEntityMetadata, keys, relation.inverseJoinColumns]
+      : [junctionEntityMetadata, owning?.inverseJoinColumns ?? [], keys]
+    : relation.isOwning
+      ? [entityMetadata, entityMetadata.primaryColumns, keys]
+      : [inverseEntityMetadata, keys, inverseEntityMetadata.primaryColumns]
+  if (!toOwner[0] || !toRelated[0] || toOwner.length + toRelated.length > 2)
+    throw new UnknownRelation(entityMetadata.targetName, relation.propertyName)
+  return { table: table.tablePath, toOwner: toOwner[0], toRelated: toRelated[0] }
+}
+
+/** Returns the column that a key refers to; for a primary key, the column itself. */
+export function targetOf(key: ColumnMetadata): ColumnMetadata {
+  return key.referencedColumn ?? key
+}
+
+/** Returns the distinct values of a column in records. */
+export function valuesOf(records: readonly object[], { propertyName }: ColumnMetadata): unknown[] {
+  const values = records.map((record): unknown => Reflect.get(record, propertyName))
+  return [...new Set(values.filter((value) => value !== undefined && value !== null))]
+}
+
+/** Returns a function that writes the column of an aliased table in SQL. */
+export function columnWriter({ dataSource: { driver } }: EntityManager) {
+  return (alias: string, { databaseName }: ColumnMetadata) =>
+    `${driver.escape(alias)}.${driver.escape(databaseName)}`
+}
+
+/**
+ * Writes the SQL `(SELECT ...)` for the keys of all related records that are in the scope of their model, and returns it with
+ * its parameters; undefined if the model has no scope.
+ */
+export function selectScopedKeys(
+  work: RecordWork,
+  { target }: EntityMetadata,
+  { toRelated }: Link,
+): { sql: string; parameters: ObjectLiteral } | undefined {
+  const where = work.scopeFor(target)
+  if (!where) return undefined
+  const query = work.tx
+    .createQueryBuilder<ObjectLiteral>(target, 'scoped')
+    .select(`scoped.${targetOf(toRelated).propertyPath}`)
+    .setFindOptions({ where, loadEagerRelations: false })
+    .setOption('disable-global-order')
+  return { sql: `(${query.getQuery()})`, parameters: query.getParameters() }
+}
+
+/** The links of a many-to-many relation, and the property with the ids of the related records. */
+export interface Links extends Link {
+  /** For example `label_ids`. */
+  property: string
+  /** For example the `labels` relation. */
+  relation: RelationMetadata
+}
+
+/**
+ * The links that the properties of a model with `@RelationIds` contain.
+ *
+ * @throws DeclarationError if a property belongs to another kind of relation
+ */
+export const linksOf = memoizeByObject((metadata: EntityMetadata): Links[] => {
+  if (typeof metadata.target !== 'function') return []
+  return relationIdsOf(metadata.target).map(({ name, relation: path }) => {
+    const relation = metadata.findRelationWithPropertyPath(path)
+    if (relation?.isManyToMany) return { ...linkOf(relation), property: name, relation }
+    throw new DeclarationError(
+      `@RelationIds('${path}') of ${metadata.targetName}.${name} needs a relation that is declared with @ManyToMany. ` +
+        `Declare ${path} so, or remove ${name}.`,
+    )
+  })
+})
+
+/** Sets the properties with `@RelationIds` to the ids of related records in their scope, with one query for each relation. */
+export async function loadLinks(
+  work: RecordWork,
+  metadata: EntityMetadata,
+  records: readonly object[],
+): Promise<void> {
+  for (const links of linksOf(metadata)) {
+    const idsOf = await readIds(work, links, records)
+    for (const record of records) setLoadedIds(record, links.property, idsOf(record))
+  }
+}
+
+/** Reads the ids of the related records. Returns a function that returns those of one record. */
+async function readIds(
+  work: RecordWork,
+  links: Links,
+  records: readonly object[],
+): Promise<(record: object) => string[]> {
+  const { table, toOwner, toRelated, relation } = links
+  const ownerKey = targetOf(toOwner)
+  const keys = valuesOf(records, ownerKey)
+  const column = columnWriter(work.tx)
+  const [owner, related] = [column('link', toOwner), column('link', toRelated)]
+  const rows = await inParts(keys, (part) => {
+    const query = work.tx
+      .createQueryBuilder()
+      .select(owner, 'owner_id')
+      .addSelect(related, 'related_id')
+      .from(table, 'link')
+      .where(`${owner} IN (:...part)`, { part })
+    const scope = selectScopedKeys(work, relation.inverseEntityMetadata, links)
+    if (scope) query.andWhere(`${related} IN ${scope.sql}`, scope.parameters)
+    return query.getRawMany<{ owner_id: unknown; related_id: unknown }>()
+  })
+  const byOwner = new Map<string, string[]>()
+  for (const { owner_id, related_id } of rows) {
+    const ids = byOwner.get(String(owner_id))
+    if (ids) ids.push(String(related_id))
+    else byOwner.set(String(owner_id), [String(related_id)])
+  }
+  return (record) => byOwner.get(String(ownerKey.getEntityValue(record))) ?? []
+}
+
+/** Sets a property to ids that the database contains. Saving the record does not write them. */
+export function setLoadedIds(record: object, property: string, ids: readonly string[]): void {
+  // The order of the links in the database differs between engines.
+  Reflect.set(record, property, ids.toSorted())
+  markLoaded(record, property)
+}
+
+/** The new, distinct ids of a property; undefined if it has neither been bound nor assigned nor changed. */
+export function assignedIds(record: object, property: string): unknown[] | undefined {
+  const value: unknown = Reflect.get(record, property)
+  return value === undefined || isUnchanged(record, property) ? undefined : [...new Set([value].flat())]
+}

@@ -1,0 +1,106 @@
+import type { EntityMetadata } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
+import { forgetLoaded, isUnchanged, markLoaded } from '../models/record-state.js'
+
+/**
+ * Writes a record without its unchanged loaded relations. TypeORM would replace a changed key by the id of the loaded
+ * record, and remove links that other requests have added since the list was loaded. Relations with `cascade` stay,
+ * because TypeORM writes their records, unless the key has been changed.
+ */
+export async function writeWithoutLoaded<T>(
+  metadata: EntityMetadata,
+  record: object,
+  write: () => Promise<T>,
+): Promise<T> {
+  const loaded = findLoaded(metadata, record)
+  if (loaded.length === 0) return write()
+  for (const { owner, relation } of loaded) Reflect.set(owner, relation.propertyName, undefined)
+  try {
+    return await write()
+  } finally {
+    for (const { owner, relation, value } of loaded) Reflect.set(owner, relation.propertyName, value)
+  }
+}
+
+/** Deletes a loaded relation from the object if the record's key refers to another related record by now. */
+export function dropStale(metadata: EntityMetadata, record: object): void {
+  for (const relation of metadata.relations) {
+    if (!isUnchanged(record, relation.propertyName) || !hasOtherKey(record, relation)) continue
+    Reflect.deleteProperty(record, relation.propertyName)
+    forgetLoaded(record, relation.propertyName)
+  }
+}
+
+/**
+ * Sets the keys of relations that were assigned. Otherwise, if a relation was set to null and another request has done the same,
+ * TypeORM would see no change of the relation, and would write the earlier key.
+ */
+export function assignKeys(metadata: EntityMetadata, record: object): void {
+  for (const relation of metadata.relations) {
+    if (!isSet(record, relation) || isUnchanged(record, relation.propertyName)) continue
+    for (const { propertyName, referencedColumn } of ownKeysOf(relation)) {
+      const key = keyOf(Reflect.get(record, relation.propertyName), referencedColumn)
+      // The id of a new record is set when it is inserted.
+      if (key !== undefined) Reflect.set(record, propertyName, key)
+    }
+  }
+}
+
+/** Marks the relations of a saved record as unchanged. */
+export function markSaved(metadata: EntityMetadata, record: object): void {
+  for (const relation of metadata.relations)
+    if (isSet(record, relation)) markLoaded(record, relation.propertyName)
+}
+
+function isSet(record: object, { propertyName }: RelationMetadata): boolean {
+  return Reflect.get(record, propertyName) !== undefined
+}
+
+interface LoadedRelation {
+  owner: object
+  relation: RelationMetadata
+  value: unknown
+}
+
+/** Finds the relations that TypeORM must not write, in a record and in the records that it writes by `cascade`. */
+function findLoaded(metadata: EntityMetadata, owner: object, seen = new Set<object>()): LoadedRelation[] {
+  if (metadata.relations.length === 0 || seen.has(owner)) return []
+  seen.add(owner)
+  return metadata.relations.flatMap((relation) => {
+    const value: unknown = Reflect.get(owner, relation.propertyName)
+    if (value === undefined) return []
+    const cascades = relation.isCascadeInsert || relation.isCascadeUpdate
+    if (isUnchanged(owner, relation.propertyName) && (!cascades || hasOtherKey(owner, relation)))
+      return [{ owner, relation, value }]
+    return cascades
+      ? recordsOf(value).flatMap((record) => findLoaded(relation.inverseEntityMetadata, record, seen))
+      : []
+  })
+}
+
+/** Returns the records that the value of a relation contains. */
+export function recordsOf(value: unknown): object[] {
+  return [value].flat().filter((element) => typeof element === 'object' && element !== null)
+}
+
+/** Whether a record's key refers to another record than the one that its relation contains. */
+function hasOtherKey(record: object, relation: RelationMetadata): boolean {
+  const value: unknown = Reflect.get(record, relation.propertyName)
+  return ownKeysOf(relation).some(({ propertyName, referencedColumn }) => {
+    const key: unknown = Reflect.get(record, propertyName)
+    return key !== undefined && key !== keyOf(value, referencedColumn)
+  })
+}
+
+/** The key of a related record; null if the relation contains none. */
+function keyOf(value: unknown, column: ColumnMetadata | undefined): unknown {
+  const [related] = recordsOf(value)
+  return related ? column?.getEntityValue(related) : null
+}
+
+/** Returns the key columns of a relation that are properties of its own model. A relation to many records has none. */
+export function ownKeysOf(relation: RelationMetadata): RelationMetadata['joinColumns'] {
+  if (!relation.isManyToOne && !relation.isOneToOneOwner) return []
+  return relation.joinColumns.filter(({ isVirtual }) => !isVirtual)
+}

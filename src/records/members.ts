@@ -1,0 +1,431 @@
+import { environmentOf } from '../common/environment.js'
+import { noteBeginning } from '../database/engines/own-waits.js'
+import type { Logger } from 'pino'
+import type { EntityManager, EntityTarget, FindOptionsOrder } from 'typeorm'
+import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } from '../errors.js'
+import { rejectBeforeBody } from '../common/before-body.js'
+import { SAFE_METHODS } from '../common/methods.js'
+import { markTranslated, translateAdded } from '../models/validation/added-errors.js'
+import type { Attribute } from '../models/attributes/attributes.js'
+import { nestedAttributesOf } from '../models/attributes/plain-attributes.js'
+import { findChoices, type Choices } from './lists/choices.js'
+import { conditionsFor, conditionsInPath, type PathRequest } from './lists/inside.js'
+import type { Where } from './conditions.js'
+import { loadRelations, type RelationOf } from './relations.js'
+import type { FindRecordOptions } from './locking.js'
+import type { Model } from '../models/model.js'
+import { paginateRequest, type ListRequest } from './lists/request.js'
+import type { Page, PageOptions, Pagination } from './lists/pagination.js'
+import { findRecord, findRecordBy, findRecords } from './find.js'
+import { destroyRecord, isSaved, saveRecord } from './save.js'
+import { conditionsOf } from '../models/record-state.js'
+import { createStaleErrors } from './stale.js'
+import { enclosuresOf } from './within.js'
+import type { RecordWork } from './work.js'
+import type { LazyTransaction } from '../database/transactions/lazy-transaction.js'
+import { transactionOf } from '../database/transactions/request-transaction.js'
+import { attributeName, messageOf, validate } from '../models/validation/validation.js'
+
+declare module '../context.js' {
+  interface ContextMembers extends DataMembers {}
+}
+
+/** The methods and properties of the context that work with the request's transaction and its records. */
+export interface DataMembers {
+  /**
+   * The request's transaction, as a TypeORM EntityManager. It begins with its first query.
+   *
+   * @throws NoTransaction when no `transaction()` middleware was declared before the route
+   */
+  readonly tx: EntityManager
+
+  /** Runs `work` after the request's transaction is committed. It does not run if the transaction is rolled back. */
+  afterCommit(work: () => unknown): void
+
+  /**
+   * Finds the record of a model by its id.
+   *
+   * @example await ctx.find(Post, ctx.params.post_id)
+   * @throws RecordNotFound (404) if there is none, or if the id is not text or not a UUID
+   * @throws LockWhileReading if `lock` is true in a request that only reads
+   */
+  find<T extends Model>(
+    model: EntityTarget<T>,
+    id: string | null | undefined,
+    options?: FindRecordOptions,
+  ): Promise<T>
+
+  /**
+   * Finds one record of a model by the values of its columns.
+   *
+   * @example await ctx.findOneBy(Comment, { id: ctx.params.comment_id, post_id: ctx.params.post_id })
+   * @throws RecordNotFound (404) if no record has these values, or if `conditions` is empty
+   * @throws LockWhileReading if `lock` is true in a request that only reads
+   */
+  findOneBy<T extends Model>(
+    model: EntityTarget<T>,
+    conditions: Where<T>,
+    options?: FindRecordOptions,
+  ): Promise<T>
+
+  /**
+   * Finds all records of a model that meet conditions, for example to choose from in a form. Use `paginate` for lists that
+   * grow.
+   *
+   * @example await ctx.findAll(Author, { order: { name: 'ASC' } })
+   */
+  findAll<T extends Model>(model: EntityTarget<T>, options?: FindAllOptions<T>): Promise<T[]>
+
+  /**
+   * Reads one page of records, newest first. The query parameters `page` and `per_page` select the page. Sets the headers
+   * `Link` and `X-Total-Count`. If the handler has `@Queryable`, clients filter, sort and search the list.
+   *
+   * An HTML page shows the errors of a query: the status is 400, and the list is empty.
+   *
+   * @throws ValidationErrors (400) when a client of JSON or XML sends a query that the list does not allow
+   */
+  paginate<T extends Model>(model: EntityTarget<T>, options?: PageOptions<T>): Promise<Page<T>>
+
+  /**
+   * Loads relations of a record or a list of records, with one query for each relation: `posts: await ctx.load(posts,
+   * 'author')`. JSON and XML contain the loaded relations, so load them where a page is rendered.
+   *
+   * Saving a record does not write a loaded relation, unless it has been changed.
+   *
+   * @returns the records
+   * @throws UnknownRelation if the model has no such relation
+   */
+  load<R extends Model | readonly Model[]>(records: R, ...relations: RelationOf<R>[]): Promise<R>
+
+  /**
+   * Reads the records that a form offers to choose from. If there are more than 1,000, only the selected records are read, and the
+   * form has a text field for the id.
+   *
+   * Below a parent whose model is in `@Within`, or whose resource is the `@Parent`, these are the records in the parents of the
+   * path. A selected id of another record is the choice "Not available" of the form, without its name.
+   *
+   * @param selected the ids that the form shows as chosen, or lists of them, and `{ for: record }` for the records to which this
+   *   record can refer, whatever the path is
+   * @example const posts = await ctx.choices(Post, comment.post_id)
+   */
+  choices<T extends Model>(
+    model: EntityTarget<T>,
+    ...selected: readonly (string | null | undefined | readonly string[] | { for: Model })[]
+  ): Promise<Choices<T>>
+
+  /** Validates a record without saving it. */
+  validate(record: object): Promise<ValidationErrors | undefined>
+
+  /**
+   * Validates a record, and inserts or updates it if it is valid. A violated constraint of the database also becomes an
+   * error of its field.
+   *
+   * A record whose model has a version is only updated if it has the version that was read, and if the request contains no
+   * other version. Otherwise the errors have the status 409 and the rule `stale`.
+   *
+   * A reference to a record that does not exist, or that is in another parent than the record (`@Within`), is the error
+   * `reference`. A record stays in its parent, unless you set `move`.
+   *
+   * @returns the errors, or undefined if the record was saved
+   * @throws PreconditionFailed (412), PreconditionRequired (428) because of `If-Match`, `If-None-Match` and `requireMatch`
+   * @throws VersionConflict (503, or retried) when another request was faster
+   */
+  save(record: Model, options?: SaveOptions): Promise<ValidationErrors | undefined>
+
+  /**
+   * Deletes a record. The object keeps its id, so that the response can show it.
+   *
+   * @throws ValidationErrors (409) when another record refers to it, or when the request contains another version
+   * @throws PreconditionFailed, PreconditionRequired, VersionConflict as `save` does
+   */
+  destroy(record: Model): Promise<void>
+
+  /**
+   * Translates the errors that a handler has added. `respond` calls it.
+   *
+   * @internal
+   */
+  translateErrors(errors: ValidationErrors): void
+}
+
+/** The options of `ctx.save`. */
+export interface SaveOptions {
+  /**
+   * Whether the record may move to another parent: the key of a relation in `@Within` may change. The policy is asked for `update`
+   * where the record was, and for `create` where it will be. All its references are checked, and the errors have the status 409
+   * while a record is in it, or refers to it from the old parent.
+   */
+  move?: boolean
+}
+
+/** The options of `ctx.findAll`. */
+export interface FindAllOptions<T> {
+  where?: Where<T> | Where<T>[]
+  order?: FindOptionsOrder<T>
+}
+
+/** The parts of the context that these methods use. */
+interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
+  readonly env: string
+  readonly method: string
+  readonly locale: string
+  readonly log: Pick<Logger, 'warn'>
+  status: number
+  set(header: string, value: string): void
+  setPageHeaders(pagination: Pagination): void
+  /** The fields of a record whose values could not be converted. */
+  unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
+  /** The attributes of a record that the request has set. */
+  bound(record: object): ReadonlySet<string>
+  /** The fields whose files are too large. */
+  reportRejectedFiles(): { fields: readonly string[]; max: string } | undefined
+  compareVersion(record: object, attempt: object, conditions?: object): RecordWork['comparison']
+  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
+  noteMove(record: Model, before: Model): Promise<void>
+  noteFound(record: Model): void
+}
+
+export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
+  get tx() {
+    return transactionFor(this).manager
+  },
+
+  afterCommit(work) {
+    transactionFor(this).hooks.push(work)
+  },
+
+  find(model, id, options) {
+    return inTransaction(this, (work) => {
+      rejectLockWhileReading(this, options)
+      rejectUndefined(this, work, model, { id })
+      return noted(this, findRecord(work, model, id, options))
+    })
+  },
+
+  findOneBy(model, conditions, options) {
+    return inTransaction(this, (work) => {
+      rejectLockWhileReading(this, options)
+      rejectUndefined(this, work, model, conditions)
+      return noted(this, findRecordBy(work, model, conditions, options))
+    })
+  },
+
+  findAll(model, options = {}) {
+    return inTransaction(this, (work) => findRecords(work, model, options))
+  },
+
+  paginate(model, options = {}) {
+    return inTransaction(this, async (work) => {
+      const page = await paginateRequest(work, model, options, this).catch((error: unknown) => {
+        throw error instanceof ValidationErrors ? setLanguage(this, error) : error
+      })
+      if (page.query.errors) this.status = 400
+      else this.setPageHeaders(page.pagination)
+      return page
+    })
+  },
+
+  load<R extends Model | readonly Model[]>(records: R, ...relations: string[]): Promise<R> {
+    const list: Model[] = [records].flat()
+    return inTransaction(this, async (work) => {
+      await loadRelations(work, list, relations)
+      return records
+    })
+  },
+
+  choices(model, ...selected) {
+    const forms = selected.filter((item) => typeof item === 'object' && item !== null && 'for' in item)
+    const ids = selected.filter((item) => typeof item !== 'object' || item === null || Array.isArray(item))
+    return inTransaction(this, async (work) => {
+      const metadata = work.tx.dataSource.getMetadata(model)
+      const [form] = forms
+      const where = form
+        ? await conditionsFor(work, metadata, form.for)
+        : await conditionsInPath(work, metadata, this)
+      return findChoices(work, model, ids.flat(), where)
+    })
+  },
+
+  async validate(record) {
+    return setLanguage(this, await validate(record, this.translate, unreadErrors(this, record)))
+  },
+
+  save(record, { move: moves = false } = {}) {
+    return inTransaction(this, async (work) => {
+      const isNew = !isSaved(record)
+      const { dataSource } = work.tx
+      const canMove = moves && !isNew && enclosuresOf(dataSource.getMetadata(record.constructor)).length > 0
+      const move = canMove ? (before: Model) => this.noteMove(record, before) : undefined
+      if (!move) await this.noteWrite(record, isNew ? 'create' : 'update')
+      if (!isNew) work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
+      if (work.comparison === 'stale') {
+        const stale = await createStaleErrors(work, record, this.bound(record), this.unreadable(record))
+        return setLanguage(this, stale)
+      }
+      const options = { bound: this.bound(record), move }
+      const errors = await saveRecord(work, record, unreadErrors(this, record), options)
+      adviseMove(this, record, errors)
+      return setLanguage(this, errors)
+    })
+  },
+
+  destroy(record) {
+    return inTransaction(this, async (work) => {
+      await this.noteWrite(record, 'destroy')
+      work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
+      if (work.comparison === 'stale') throw setLanguage(this, await createStaleErrors(work, record))
+      await destroyRecord(work, record)
+    })
+  },
+
+  translateErrors(errors) {
+    translateAdded(errors, this.route?.resource?.model, this.translate)
+    setLanguage(this, errors)
+  },
+}
+
+/** Notes a record that may be one of those in the path. */
+function noted<T extends Model>(ctx: DataRequest, finding: Promise<T>): Promise<T> {
+  if (!ctx.route?.parents?.length) return finding
+  return finding.then((record) => {
+    ctx.noteFound(record)
+    return record
+  })
+}
+
+/** In development, explains how a record is moved. */
+function adviseMove({ env, log }: DataRequest, { constructor }: Model, errors?: ValidationErrors): void {
+  const [key] = [...(errors?.fields ?? [])].find(([, [violation]]) => violation?.rule === 'fixed') ?? []
+  if (key === undefined || env !== 'development') return
+  log.warn(
+    `${key} of a saved ${constructor.name} was changed, but a ${constructor.name} stays where it is. ` +
+      'To move it, call ctx.save(record, { move: true }).',
+  )
+}
+
+/** Runs work in the request's transaction, which cannot be committed before the work has ended. */
+export function inTransaction<T>(ctx: DataRequest, run: (work: RecordWork) => Promise<T>): Promise<T> {
+  const transaction = transactionFor(ctx)
+  return transaction.work.run(() => run(new RequestWork(transaction.manager, ctx)))
+}
+
+/** The work of a request in one transaction. If the request is repeated, the next attempt has another transaction. */
+class RequestWork implements RecordWork {
+  constructor(
+    readonly tx: EntityManager,
+    private readonly ctx: DataRequest,
+  ) {}
+
+  get translate() {
+    return this.ctx.translate
+  }
+
+  get pathKeys() {
+    return this.ctx.pathKeys
+  }
+
+  scopeFor(model: Function | string, where?: object) {
+    return this.ctx.scopeFor(model, where)
+  }
+}
+
+function transactionFor(ctx: object): LazyTransaction {
+  const transaction = transactionOf(ctx)
+  if (!transaction) {
+    rejectBeforeBody(ctx, 'ctx.tx')
+    throw new NoTransaction(environmentOf(ctx) === 'development')
+  }
+  noteBeginning(transaction)
+  return transaction
+}
+
+/**
+ * The errors of the fields whose values could not be converted, also of those of the objects in a record (`lines.1.quantity`),
+ * and of files that are too large.
+ */
+function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | undefined {
+  const unread = unreadFields(ctx, record)
+  const files = ctx.bound(record).size > 0 ? ctx.reportRejectedFiles() : undefined
+  if (unread.length === 0 && !files) return undefined
+  const errors = new ValidationErrors()
+  for (const field of files?.fields ?? [])
+    addError(ctx, record, errors, field, 'file_size', 'is too large', { max: files?.max })
+  for (const { owner, prefix, attribute, value } of unread) {
+    const { isList, nested, kind, name } = attribute
+    const isBlank = !isList && (value === null || (typeof value === 'string' && value.trim() === ''))
+    const type = isList ? 'list' : nested ? 'object' : kind
+    const rule = isBlank ? 'present' : `type.${type}`
+    const reason = isBlank ? 'cannot be blank' : `is not a ${type}`
+    addError(ctx, owner, errors, name, rule, reason, { values: attribute.values }, prefix)
+  }
+  return errors
+}
+
+/** A field that could not be read, the object that it belongs to, and the beginning of its name. */
+type Unread = ReturnType<DataRequest['unreadable']>[number] & { owner: object; prefix: string }
+
+function unreadFields(ctx: DataRequest, owner: object, prefix = ''): Unread[] {
+  const own = ctx.unreadable(owner).map((field) => ({ ...field, owner, prefix }))
+  const inner = nestedAttributesOf(owner.constructor).flatMap(({ name, isList }) => {
+    const value: unknown = Reflect.get(owner, name)
+    return Object.entries(isList ? Object(value) : { '': value }).flatMap(([index, part]) =>
+      typeof part === 'object' && part !== null
+        ? unreadFields(ctx, part, `${prefix}${name}.${index && `${index}.`}`)
+        : [],
+    )
+  })
+  return [...own, ...inner]
+}
+
+function addError(
+  { translate }: DataRequest,
+  { constructor: model }: object,
+  errors: ValidationErrors,
+  field: string,
+  rule: string,
+  reason: string,
+  others: object = {},
+  prefix = '',
+): void {
+  const attribute = attributeName(model, field, translate)
+  const values = { attribute, ...others }
+  const own = `${attribute} ${reason}.`
+  errors.add(prefix + field, rule, messageOf(model, field, rule, values, { own }, translate), values)
+}
+
+/** @throws LockWhileReading in a request that only reads: on SQLite it does not wait for writers, so it cannot lock anything */
+function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOptions): void {
+  if (options?.lock && SAFE_METHODS.includes(method)) throw new LockWhileReading(method)
+}
+
+/**
+ * In development, explains that a value is undefined, most often because the name of a path parameter is misspelled.
+ *
+ * @throws RecordNotFound (404)
+ */
+function rejectUndefined(
+  { env, params, route }: DataRequest,
+  { tx }: RecordWork,
+  model: EntityTarget<unknown>,
+  conditions: object,
+): void {
+  if (env !== 'development') return
+  const [name] = Object.entries(Object(conditions)).find(([, value]) => value === undefined) ?? []
+  if (name === undefined) return
+  const parameters = Object.keys(params).join(', ') || 'none'
+  const advice = route
+    ? ` If it is from ctx.params, the route has no parameter of this name; it has ${parameters}.`
+    : ' If it is from the arguments of the job, they lack it.'
+  throw new RecordNotFound(
+    tx.dataSource.getMetadata(model as EntityTarget<object>).targetName,
+    ` "${name}" is undefined.${advice}`,
+  )
+}
+
+/** Sets the `Content-Language` header to the language of the messages. */
+function setLanguage<Errors extends ValidationErrors | undefined>(ctx: DataRequest, errors: Errors): Errors {
+  if (!errors) return errors
+  ctx.set('Content-Language', ctx.locale)
+  markTranslated(errors)
+  return errors
+}

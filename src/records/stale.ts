@@ -1,0 +1,68 @@
+import { shorten } from '../common/shorten.js'
+import { StaleRecord } from '../errors.js'
+import { recordName } from '../naming/words.js'
+import { attributesOf, type Attribute } from '../models/attributes/attributes.js'
+import { isHiddenProperty } from '../models/attributes/transform-metadata.js'
+import type { Model } from '../models/model.js'
+import { markTranslated } from '../models/validation/added-errors.js'
+import type { Translate } from '../models/validation/validation.js'
+import { translate } from './violations.js'
+import { findRecord } from './find.js'
+import type { RecordWork } from './work.js'
+
+/** The number of characters of a current value that an error message shows, with the … of a longer one. */
+const maxLength = 201
+
+/**
+ * Creates the errors of a record that has changed since the client has read it: `stale` for the record, and `changed` for each
+ * field whose current value differs from the sent value. Gives the record its current version, so that the visitor can save the
+ * form that is shown again.
+ *
+ * @param bound the names of the attributes that the request has set
+ * @param unreadable the fields that could not be converted, which differ from any value
+ * @throws RecordNotFound (404) if the record has been deleted
+ */
+export async function createStaleErrors(
+  work: RecordWork,
+  record: Model,
+  bound: ReadonlySet<string> = new Set(),
+  unreadable: readonly { attribute: Attribute }[] = [],
+): Promise<StaleRecord> {
+  const { tx, translate: t = () => undefined } = work
+  const model = record.constructor
+  const { versionColumn } = tx.dataSource.getMetadata(model)
+  // The handler may have found the record without its scope. The scopes of related models still apply.
+  const scopeFor = (other: Function | string) => (other === model ? undefined : work.scopeFor(other))
+  const current = await findRecord<Model>({ tx, scopeFor }, model, record.id)
+  versionColumn?.setEntityValue(record, versionColumn.getEntityValue(current))
+  const errors = new StaleRecord()
+  translate(errors, record, t)
+  for (const attribute of attributesOf(model).filter(({ name }) => bound.has(name))) {
+    const { name, kind, isList } = attribute
+    const value: unknown = Reflect.get(current, name)
+    const isUnreadable = unreadable.some((field) => field.attribute.name === name)
+    if (!isUnreadable && textOf(value) === textOf(Reflect.get(record, name))) continue
+    const isShown = !isList && kind !== 'uuid' && !isHiddenProperty(model, name)
+    const values = { value: isShown ? formatValue(value, attribute, model, t) : undefined }
+    const id = `validation.changed${isShown ? '' : '_hidden'}`
+    errors.add(name, 'changed', t(id, values) ?? 'This has been changed, too.', values)
+  }
+  markTranslated(errors)
+  return errors
+}
+
+/** Returns a string that is the same for equal values, and for lists with the same ids in any order. */
+function textOf(value: unknown): string {
+  return JSON.stringify(Array.isArray(value) ? value.toSorted() : (value ?? null))
+}
+
+/** Formats a value for the message: a `Date`, which its translation formats, a translated word, or text of limited length. */
+function formatValue(value: unknown, { name, kind }: Attribute, model: Function, t: Translate): unknown {
+  if (value === null || value === '') return t('kit.none', {})
+  if (typeof value === 'boolean') return t(value ? 'kit.yes' : 'kit.no', {})
+  if (value instanceof Date) return value
+  if (kind === 'date') return new Date(String(value))
+  const text = typeof value === 'object' ? JSON.stringify(value) : String(value)
+  if (kind === 'enum') return t(`${recordName(model.name)}.${name}.${text}`, {}) ?? text
+  return shorten(text, maxLength)
+}

@@ -1,0 +1,26 @@
+import type { EntityManager, FindOptionsWhere, ObjectLiteral } from 'typeorm'
+import type { Translate } from '../models/validation/validation.js'
+
+/** Conditions that records must meet: all conditions of an object, or of one of the objects in a list. */
+export type Conditions = FindOptionsWhere<ObjectLiteral> | FindOptionsWhere<ObjectLiteral>[]
+
+/** The parts of a request that the functions of this folder need. It is their first parameter. */
+export interface RecordWork {
+  readonly tx: EntityManager
+  readonly translate?: Translate | undefined
+  /** The columns that the path sets. If a unique index is violated, the error belongs to one of its other columns. */
+  readonly pathKeys?: ReadonlySet<string>
+  /** `matched` if `If-Match` contains the version of the record that is written, `stale` if the body has another version. */
+  comparison?: 'stale' | 'matched' | undefined
+  /**
+   * Returns the conditions that the records of a model must meet in the request; undefined if there are none.
+   *
+   * @param where the conditions that they meet already
+   */
+  scopeFor(model: Function | string, where?: object): Conditions | undefined
+}
+
+/** Work without a request, and without scopes. */
+export function unscopedWork(tx: EntityManager, translate?: Translate): RecordWork {
+  return { tx, translate, scopeFor: () => undefined }
+}
