@@ -19,28 +19,33 @@ const rules: Record<string, Rule> = {
   'command-errors': {},
   'common/': {},
   'naming/': {},
-  'data/': {},
+  'database/': { imports: ['models/attributes/', 'models/model-subscriber'] },
+  'models/': {},
+  'records/': { imports: ['database/', 'models/'] },
   'server/': { imports: ['command-errors'] },
   'translations/': {},
   'injection/': { types: ['context'] },
   'logging/': { types: ['background', 'context'] },
-  'policies/': { imports: ['data/'], types: ['context'] },
+  'policies/': { imports: ['database/', 'models/', 'records/'], types: ['context'] },
   'resources/': {
     imports: ['injection/'],
-    types: ['context', 'data/attributes/attribute-of', 'data/lists/declaration', 'policies/policy'],
+    types: ['context', 'models/attributes/attribute-of', 'records/lists/declaration', 'policies/policy'],
   },
   'routing/': {
     imports: ['injection/', 'resources/'],
-    types: ['context', 'data/model', 'data/lists/declaration', 'policies/policy'],
+    types: ['context', 'models/model', 'records/lists/declaration', 'policies/policy'],
   },
   'http/': {
-    imports: ['data/attributes/', 'logging/'],
-    types: ['context', 'data/', 'routing/'],
+    imports: ['models/attributes/', 'logging/'],
+    types: ['context', 'database/', 'models/', 'records/', 'routing/'],
   },
-  'sessions/': { imports: ['data/', 'http/private-responses'], types: ['context'] },
+  'sessions/': {
+    imports: ['database/', 'models/', 'records/', 'http/private-responses'],
+    types: ['context'],
+  },
   'views/': {
     imports: [
-      'data/records/save',
+      'records/save',
       'http/binder',
       'http/body/rejected-files',
       'http/preconditions',
@@ -48,23 +53,34 @@ const rules: Record<string, Rule> = {
       'http/security/own-site',
       'translations/formatters',
     ],
-    types: ['context', 'data/', 'http/', 'routing/', 'sessions/', 'translations/'],
+    types: ['context', 'database/', 'models/', 'records/', 'http/', 'routing/', 'sessions/', 'translations/'],
   },
   'middleware/': {
-    imports: ['data/', 'http/', 'logging/', 'server/header-list', 'sessions/', 'translations/'],
+    imports: [
+      'database/',
+      'models/',
+      'records/',
+      'http/',
+      'logging/',
+      'server/header-list',
+      'sessions/',
+      'translations/',
+    ],
     types: ['context', 'resources/route-description', 'routing/declared-route'],
   },
   'testing/': {
-    imports: ['data/', 'http/formats/', 'openapi/contract'],
+    imports: ['database/', 'models/', 'records/', 'http/formats/', 'openapi/contract'],
     types: ['application/application', 'injection/'],
   },
   'generator/': {
-    imports: ['command-errors', 'data/attributes/', 'data/lists/declaration', 'translations/'],
+    imports: ['command-errors', 'models/attributes/', 'records/lists/declaration', 'translations/'],
   },
   'cli/': {
     imports: [
       'command-errors',
-      'data/',
+      'database/',
+      'models/',
+      'records/',
       'generator/',
       'http/security/hosts',
       'index',
@@ -169,7 +185,7 @@ function reachedFrom(place: string, imports: ReadonlyMap<string, readonly string
   return reached
 }
 
-/** `data` of `data/model`, and the file itself if it is in no folder. */
+/** `models` of `models/model`, and the file itself if it is in no folder. */
 function folderOf(file: string): string {
   return file.split('/')[0] ?? file
 }

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { Column, Entity, ManyToOne, type EntityManager, type Relation } from 'typeorm'
-import { Database, Model, RelationIds } from '../../src/index.js'
+import { App, Database, Model, RelationIds, transaction } from '../../src/index.js'
 import { newDatabase } from '../support/databases.js'
 import { countQueries } from '../support/count-queries.js'
 import { failure } from '../support/failure.js'
@@ -216,7 +216,9 @@ describe('@RelationIds(relation)', () => {
       'test',
     )
     try {
-      expect(String(await failure(database.open()))).to.contain(
+      const app = new App({ env: 'test', api: true })
+      app.use(transaction(database))
+      expect(String(await failure(app.start()))).to.contain(
         "@RelationIds('parents') of Sheet.parent_ids needs a relation that is declared with @ManyToMany. " +
           'Declare parents so, or remove parent_ids.',
       )

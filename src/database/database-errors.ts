@@ -1,3 +1,4 @@
+import { RECORD } from '../common/record-field.js'
 import { EntityNotFoundError, QueryFailedError } from 'typeorm'
 import type { EntityMetadata } from 'typeorm'
 import {
@@ -25,9 +26,6 @@ const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says
   check: { status: 422, rule: 'check', says: 'is not allowed' },
   exclusion: { status: 409, rule: 'exclusion', says: 'conflicts with another record' },
 }
-
-/** The field of errors that belong to the whole record, or to a column that the database does not name. */
-export const RECORD = 'base'
 
 /**
  * Translates an error of the database for a client: ValidationErrors if the record is wrong, ServiceUnavailable if a

@@ -13,7 +13,6 @@ import { engineForUrl, engineOf } from './engines/engines.js'
 import type { Replication, Servers } from './engines/servers.js'
 import { migrate, migrationStatus, rollback } from './migrations/run.js'
 import type { MigrationState, MigrationReport } from './migrations/run.js'
-import { linksOf } from '../records/links.js'
 // Publishes each statement of all query runners.
 import './queries/publish.js'
 import { ModelSubscriber } from '../models/model-subscriber.js'
@@ -120,8 +119,6 @@ export class Database extends DataSource {
       throw explainConnectionError(error, this.url)
     })
     await this.opening
-    // Rejects wrong properties with `@RelationIds`.
-    this.entityMetadatas.forEach(linksOf)
     this.entityMetadatas.forEach(rejectLazyRelations)
     return this
   }

@@ -1,7 +1,7 @@
 import { Table } from 'typeorm'
 import type { ObjectLiteral, QueryRunner, SelectQueryBuilder } from 'typeorm'
 import { asciiJson } from '../common/ascii-json.js'
-import { column } from '../models/attributes/columns.js'
+import { column } from '../database/columns.js'
 import type { Database } from '../database/database.js'
 import { engineOf } from '../database/engines/engines.js'
 import { ExpiringTable } from '../database/expiring-table.js'

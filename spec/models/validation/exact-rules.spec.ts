@@ -10,11 +10,20 @@ class Price extends Model {
   @Column('decimal', { precision: 20, scale: 2 }) @IsPositive() @IsNumber() fee?: string
   @Column('decimal', { precision: 20, scale: 2 }) @IsNegative() discount?: string
   @Column('decimal', { precision: 20, scale: 2 }) @IsInt() whole?: string
+  @Column('decimal', { precision: 20, scale: 4 }) @IsNumber({ maxDecimalPlaces: 3 }) rate?: string
   @Column('bigint') @Min(-5) @IsDivisibleBy(5) stock?: string
   @Column('varchar') @Min(0) name?: string
 }
 
-const valid = { price: '0.10', fee: '0.01', discount: '-0.01', whole: '3.00', stock: '-5', name: 5 }
+const valid = {
+  price: '0.10',
+  fee: '0.01',
+  discount: '-0.01',
+  whole: '3.00',
+  rate: '0.125',
+  stock: '-5',
+  name: 5,
+}
 
 /** The rules that a price breaks, with all other values valid. */
 async function broken(values: Partial<Record<keyof Price, unknown>>): Promise<string[]> {
@@ -35,6 +44,7 @@ describe('Rules for numbers, of a bigint or decimal that is a text', () => {
     ['fee', '0.00', ['fee isPositive']],
     ['discount', '0.00', ['discount isNegative']],
     ['whole', '3.50', ['whole isInt']],
+    ['rate', '0.1251', ['rate isNumber']],
     ['stock', '-10', ['stock min']],
     ['stock', '9007199254740993', ['stock isDivisibleBy']],
   ]

@@ -1,7 +1,7 @@
 import { MaxLength } from 'class-validator'
 import { Column, Entity, JoinColumn, ManyToOne, Table } from 'typeorm'
 import type { MigrationInterface, QueryRunner, Relation } from 'typeorm'
-import { column, primaryKey, timestamps } from '../../../src/models/attributes/columns.js'
+import { column, primaryKey, timestamps } from '../../../src/database/columns.js'
 import { Database } from '../../../src/database/database.js'
 import type { DatabaseSettings } from '../../../src/database/database.js'
 import { Model } from '../../../src/models/model.js'

@@ -11,7 +11,7 @@ import {
 import { coerce } from '../../../src/models/attributes/coerce.js'
 import { attributesOf, type AttributeKind } from '../../../src/models/attributes/attributes.js'
 import { RecordNotFound } from '../../../src/errors.js'
-import { type ColumnDetails } from '../../../src/models/attributes/columns.js'
+import type { ColumnDetails } from '../../../src/database/engines/engine.js'
 import { columnTypes } from '../../../src/models/attributes/kinds.js'
 import {
   App,

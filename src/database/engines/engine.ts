@@ -1,8 +1,14 @@
-import type { DataSource, DataSourceOptions, EntityMetadata, FindOneOptions, QueryRunner } from 'typeorm'
+import type {
+  DataSource,
+  DataSourceOptions,
+  EntityMetadata,
+  FindOneOptions,
+  QueryRunner,
+  TableColumnOptions,
+} from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { AttributeKind } from '../../models/attributes/attributes.js'
-import type { ColumnDetails } from '../../models/attributes/columns.js'
 import type { ConnectionProblem } from './connection-errors.js'
 import type { Ping } from './connections.js'
 import type { Replication, Servers } from './servers.js'
@@ -59,6 +65,9 @@ export interface ConnectionLimits {
 
 /** The names in an error: its columns, its index, or the column whose own check failed. */
 export type ErrorName = 'columns' | 'index' | 'checkedColumn'
+
+/** The options of a column besides its name and kind. */
+export type ColumnDetails = Omit<Partial<TableColumnOptions>, 'name' | 'type'>
 
 /** How an engine reports errors. */
 export interface EngineErrors {

@@ -1,10 +1,9 @@
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
-import type { ColumnDetails } from '../../models/attributes/columns.js'
 import { connectTimeout, limiterOf, pingConnections, type Ping } from './connections.js'
 import { addressOf } from './database-url.js'
 import { encryptionOf } from './encryption.js'
-import type { ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
+import type { ColumnDetails, ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
 import {
   clusters,
   configureMysqlDriver,

@@ -1,5 +1,5 @@
 import { Table, type EntityManager, type QueryRunner } from 'typeorm'
-import { column } from '../../models/attributes/columns.js'
+import { column } from '../../database/columns.js'
 import type { Database } from '../../database/database.js'
 import { engineOf } from '../../database/engines/engines.js'
 import { ExpiringTable } from '../../database/expiring-table.js'

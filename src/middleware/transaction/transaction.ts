@@ -3,6 +3,7 @@ import type { Next } from 'koa'
 import type { Logger } from 'pino'
 import type { Context, Middleware } from '../../context.js'
 import type { Database } from '../../database/database.js'
+import { linksOf } from '../../records/links.js'
 import { chainsOf } from '../../records/within.js'
 import { declaredLists, logListWarnings } from '../../records/lists/list-warnings.js'
 import type { ListRoute } from '../../records/lists/request.js'
@@ -150,7 +151,11 @@ export function transaction(database: Database, options: TransactionOptions = {}
         placeOf = (ctx, hasReplicaFailed) => new RequestPlace(servers, positions, ctx, hasReplicaFailed)
       },
       checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
-        for (const metadata of database.entityMetadatas) chainsOf(metadata)
+        // They reject wrong properties with `@RelationIds`, and wrong names of `@Within`.
+        for (const metadata of database.entityMetadatas) {
+          linksOf(metadata)
+          chainsOf(metadata)
+        }
         const lists = declaredLists(database, routes)
         if (env === 'development' && pending.length === 0) await logListWarnings(database, lists, logger)
       },

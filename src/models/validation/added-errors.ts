@@ -1,6 +1,6 @@
 import type { ValidationErrors, Violation } from '../../errors.js'
 import { humanize, recordName } from '../../naming/words.js'
-import { RECORD } from '../../database/database-errors.js'
+import { RECORD } from '../../common/record-field.js'
 import { attributeName, messageOf, type Translate } from './validation.js'
 
 const translated = new WeakSet<Violation>()

@@ -2,12 +2,12 @@ import type { ValidationMetadata } from 'class-validator/types/metadata/Validati
 import { attributesOf } from '../attributes/attributes.js'
 
 /** The rules of class-validator that reject every text, although bigints and decimals are texts, and what they mean. */
-const RULES: Record<string, (value: Exact, limit: Exact) => boolean> = {
+const RULES: Record<string, (value: Exact, limit: Exact, argument: unknown) => boolean> = {
   min: (value, limit) => compare(value, limit) >= 0,
   max: (value, limit) => compare(value, limit) <= 0,
   isPositive: (value) => value.digits > 0n,
   isNegative: (value) => value.digits < 0n,
-  isNumber: () => true,
+  isNumber: ({ places }, _, options) => places <= (Object(options).maxDecimalPlaces ?? Infinity),
   isInt: ({ digits, places }) => digits % 10n ** BigInt(places) === 0n,
   isDivisibleBy: (value, divisor) => {
     const [left, right] = aligned(value, divisor)
@@ -27,8 +27,10 @@ export function isMetExactly(
   if (!isMet || !number || rule?.each) return false
   const kind = attributesOf(model).find(({ name }) => name === property)?.kind
   if (kind !== 'decimal' && kind !== 'bigint') return false
-  const limit = exact(String(rule?.constraints?.[0] ?? 0))
-  return limit !== undefined && isMet(number, limit)
+  const [argument] = rule?.constraints ?? []
+  // `isNumber` has an object with options, and most others have no argument.
+  const limit = exact(typeof argument === 'object' ? '0' : String(argument ?? 0))
+  return limit !== undefined && isMet(number, limit, argument)
 }
 
 /** A number as its digits, and how many of them follow the point. */

@@ -1,11 +1,11 @@
 import { expect } from 'chai'
 import type { QueryRunner } from 'typeorm'
-import type { AttributeKind } from '../../../src/models/attributes/attributes.js'
-import { column, primaryKey, timestamps } from '../../../src/models/attributes/columns.js'
-import { columnTypes } from '../../../src/models/attributes/kinds.js'
-import type { Database } from '../../../src/database/database.js'
-import { newPost, openBlogDatabase } from '../../support/applications/blog-database.js'
-import { engine, type Engine } from '../../support/engine.js'
+import type { AttributeKind } from '../../src/models/attributes/attributes.js'
+import { column, primaryKey, timestamps } from '../../src/database/columns.js'
+import { columnTypes } from '../../src/models/attributes/kinds.js'
+import type { Database } from '../../src/database/database.js'
+import { newPost, openBlogDatabase } from '../support/applications/blog-database.js'
+import { engine, type Engine } from '../support/engine.js'
 
 const letters = { charset: 'utf8mb4', collation: 'utf8mb4_nopad_bin' }
 const money = { precision: 10, scale: 2 }

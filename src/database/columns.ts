@@ -1,9 +1,7 @@
 import type { QueryRunner, TableColumnOptions } from 'typeorm'
-import { engineOf } from '../../database/engines/engines.js'
-import { columnTypes, KINDS, type AttributeKind } from './kinds.js'
-
-/** The options of a column besides its name and kind. */
-export type ColumnDetails = Omit<Partial<TableColumnOptions>, 'name' | 'type'>
+import type { ColumnDetails } from './engines/engine.js'
+import { engineOf } from './engines/engines.js'
+import { columnTypes, KINDS, type AttributeKind } from '../models/attributes/kinds.js'
 
 /**
  * Returns a column for a migration, with the engine's type for the kind. It is not null unless `isNullable` is set.
