@@ -5,7 +5,7 @@ import { openExampleBlog } from '../../support/applications/example-blog.js'
 import { startIn } from '../../support/applications/example.js'
 import { Site } from '../../support/site.js'
 
-const folder = new URL('../../../examples/blog/', import.meta.url)
+const folder = new URL('../../../../examples/blog/', import.meta.url)
 const source = readFileSync(new URL('dist/src/app.js', folder), 'utf8')
 const line = (name: string) => new RegExp(`^app\\.use\\(${name}\\(.*\\n`, 'm')
 

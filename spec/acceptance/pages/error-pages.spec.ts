@@ -236,11 +236,11 @@ describe('Error pages', () => {
 
     it('show the line of the application that caused the error', async () => {
       const folder = process.cwd()
-      process.chdir(join(import.meta.dirname, '../../..'))
+      process.chdir(join(import.meta.dirname, '../../../..'))
       try {
         const { text } = await site.get('/500')
         expect(text).to.match(
-          /<code>spec\/acceptance\/error-pages\.spec\.ts:\d+<\/code>.*<span class="line meant"><span class="number">\d+<\/span> {4}throw new Error\(`the password/s,
+          /<code>spec\/acceptance\/pages\/error-pages\.spec\.ts:\d+<\/code>.*<span class="line meant"><span class="number">\d+<\/span> {4}throw new Error\(`the password/s,
         )
       } finally {
         process.chdir(folder)

@@ -120,7 +120,7 @@ describe('An application in several languages', () => {
       )
       await database.open()
       await database.migrate()
-      const templates = join(import.meta.dirname, '../../../examples/blog/templates')
+      const templates = join(import.meta.dirname, '../../../../examples/blog/templates')
       const app = new App({ templates, logger: pino({ level: 'silent' }) })
       app.use(transaction(database))
       app.use(translations(join(folder, 'locales')))
@@ -263,7 +263,7 @@ describe('An application in several languages', () => {
 
 /** An example of docs/languages.md: the first one in the language that contains the text. */
 async function fenced(kind: string, text = ''): Promise<string> {
-  const page = await readFile(join(import.meta.dirname, '../../../docs/languages.md'), 'utf8')
+  const page = await readFile(join(import.meta.dirname, '../../../../docs/languages.md'), 'utf8')
   const examples = [...page.matchAll(/^```(\w+)\n(.*?)^```/gms)]
   return examples.find(([, its, code]) => its === kind && code?.includes(text))?.[2] ?? ''
 }
