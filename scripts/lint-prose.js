@@ -154,8 +154,9 @@ export function filesToRead() {
       .flatMap((folder) => filesIn(folder))
       .filter((file) => !file.endsWith('lint-prose.spec.ts'))
       .map((file) => [file, passagesOfSource]),
-    ...['locales', 'scaffolds', 'templates', 'public']
+    ...['assets', 'scaffolds']
       .flatMap((folder) => filesIn(folder))
+      .filter((file) => !file.startsWith('assets/passwords/'))
       .map((file) => [file, (text) => [[0, text]]]),
   ]
 }

@@ -79,7 +79,7 @@ describe('The packed package with the application of docs/by-hand.md', () => {
       ['--enable-source-maps', '--input-type=module', '--eval', script],
       { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
     )
-    const [, file = '', line = ''] = /resource-kit\/(src\/data\/\S+\.ts):(\d+)/.exec(output) ?? []
+    const [, file = '', line = ''] = /resource-kit\/(src\/database\/\S+\.ts):(\d+)/.exec(output) ?? []
     expect(output).to.match(/^false/)
     const source = readFileSync(join(folder, 'node_modules/resource-kit', file), 'utf8').split('\n')
     expect(source[Number(line) - 1]).to.include('throw new')

@@ -107,7 +107,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => 
 
   for (const [place, { code }] of blocksIn('pug')) {
     it(`${place} is a template`, () => {
-      pug.compile(code, { basedir: join(root, 'templates'), filename: 'page.pug' })
+      pug.compile(code, { basedir: join(root, 'assets/templates'), filename: 'page.pug' })
     })
 
     it(`${place} is formatted`, async () => {
@@ -321,14 +321,11 @@ const surroundings = `
 import { join } from 'node:path'
 import { injectable } from 'tsyringe'
 import * as classValidator from 'class-validator'
-import {
-  Column, Entity, In, JoinTable, ManyToMany, MoreThan, Table, type EntityManager, type MigrationInterface, type QueryRunner,
-  type Relation,
-} from 'typeorm'
+import { Column, Entity, In, JoinTable, ManyToMany, MoreThan, Table, type EntityManager, type MigrationInterface, type QueryRunner, type Relation, ManyToOne, JoinColumn } from 'typeorm'
 import {
   App, as, BadRequest, BaseResource, column, csrf, Database, databaseSessions, idempotencyKeysTable, Describe, filter, forceSSL, html, HttpError, idempotency, Model, nothing, Parent,
   parameterLogger, Policy, prefixIndex, Present, primaryKey, Queryable, RelationIds, sortByLabel, timestamps,
-  redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
+  redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use, Within,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type ListQuery, type Middleware, type MiddlewareClass, type Next, type SessionData,
   type SessionStore, ValidationErrors,
 } from 'resource-kit'
@@ -356,6 +353,7 @@ declare const errors: ValidationErrors
 declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
 declare const payment: Handler, newMessage: Handler, sendMessage: Handler
 declare const requireAdmin: Middleware, jobs: JobQueue
+declare class Branch extends Model {}
 declare class AuditLog {
   add(method: string, path: string): void
 }
