@@ -156,8 +156,9 @@ export function filesToRead() {
       .flatMap((folder) => filesIn(folder))
       .filter((file) => !/\.md$|lint-prose\.spec\.ts$/.test(file))
       .map((file) => [file, passagesOfSource]),
-    ...['locales', 'scaffolds', 'templates', 'public']
+    ...['assets', 'scaffolds']
       .flatMap((folder) => filesIn(folder))
+      .filter((file) => !file.startsWith('assets/passwords/'))
       .map((file) => [file, (text) => [[0, text]]]),
   ]
 }

@@ -66,6 +66,7 @@ export { collectionName, itemName, recordName } from './naming/words.js'
 export type { Declarations } from './routing/scope.js'
 
 // Secrets, durations and processes
+export { assets } from './common/assets.js'
 export { sessionSecrets } from './sessions/secrets.js'
 export { Signer } from './sessions/signer.js'
 export { milliseconds, type Duration } from './common/duration.js'

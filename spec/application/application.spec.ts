@@ -645,7 +645,7 @@ describe('App', () => {
           fail = reject
           began()
         })
-      app.use(Object.assign(mark('closed'), { check }))
+      app.use(Object.assign(mark('closed'), { extension: { check } }))
       const response = fetch(`${await app.listen(0)}/up`)
       await isChecking
       const closed = app.close()
@@ -682,7 +682,7 @@ describe('App', () => {
     it("serves files for GET and HEAD below its path, and isn't a route", async () => {
       const app = new App()
       app.get('/home', text('home'))
-      app.static('/assets', fileURLToPath(new URL('../../../public', import.meta.url)))
+      app.static('/assets', fileURLToPath(new URL('../../../assets/public', import.meta.url)))
       await visit(app)
       expect((await site?.get('/assets/kit.css'))?.headers.get('content-type')).to.contain('text/css')
       expect((await site?.request('HEAD', '/assets/kit.css'))?.status).to.equal(200)
@@ -692,7 +692,7 @@ describe('App', () => {
 
     it('serves the files of a virtual host on that host only', async () => {
       const app = new App()
-      const folder = fileURLToPath(new URL('../../../public', import.meta.url))
+      const folder = fileURLToPath(new URL('../../../assets/public', import.meta.url))
       app.host('a.example.com', (host) => host.static('/files', folder))
       await visit(app)
       const get = (host: string) =>
@@ -703,7 +703,7 @@ describe('App', () => {
 
     it('handles every path of GET before later declarations', async () => {
       const app = new App()
-      app.static('/', fileURLToPath(new URL('../../../public', import.meta.url)))
+      app.static('/', fileURLToPath(new URL('../../../assets/public', import.meta.url)))
       app.get('/late', text('late'))
       app.post('/late', text('posted'))
       await visit(app)

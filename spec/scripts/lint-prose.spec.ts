@@ -51,7 +51,7 @@ describe('npm run lint:prose', () => {
       'docs/lists.md',
       'src/routing/scope.ts',
       'spec/support/kit.ts',
-      'locales/kit.de.yaml',
+      'assets/locales/kit.de.yaml',
       'scaffolds/auth/api/spec/actions/account.spec.ts.ejs',
     ])
   })

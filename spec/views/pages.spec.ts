@@ -280,7 +280,7 @@ describe('The error page of development', () => {
 
 describe('The style sheets', () => {
   it('use the same colors', () => {
-    expect(colorsOf('public/kit.css'))
+    expect(colorsOf('assets/public/kit.css'))
       .to.be.a('string')
       .and.to.equal(colorsOf('examples/blog/public/application.css'))
   })

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { assets } from '../common/assets.js'
 import { beforeBody } from '../common/before-body.js'
 import { PerRequest } from '../common/per-request.js'
 import type { Context, Hooks, Middleware } from '../context.js'
@@ -115,7 +116,7 @@ function findRoutes({ table }: RequestParts): Middleware {
 }
 
 /** The folder with the style sheet of the framework's own pages. It is searched last. */
-const frameworkFiles = new StaticFolder('/', join(import.meta.dirname, '../../../public'))
+const frameworkFiles = new StaticFolder('/', join(assets, 'public'))
 
 /**
  * Sends a file of a static folder. A folder that is declared before the route hides it, even if the folder has no such file.

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { attributeName, messageOf } from '../extension.js'
+import { assets, attributeName, messageOf } from '../extension.js'
 import type { Context, ValidationErrors } from '../index.js'
 import { normalizeEmail, type Account } from './account.js'
 import { maxInputLength } from './passwords.js'
@@ -54,6 +54,6 @@ let commonPasswords: ReadonlySet<string> | undefined
 
 /** Returns the common passwords. The file is read on the first call. */
 function readCommonPasswords(): ReadonlySet<string> {
-  const file = join(import.meta.dirname, '../../../passwords/common.txt')
+  const file = join(assets, 'passwords/common.txt')
   return (commonPasswords ??= new Set(readFileSync(file, 'utf8').trimEnd().split('\n')))
 }

@@ -1,12 +1,13 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { assets } from '../common/assets.js'
 import { BrokenTranslations, DeclarationError } from '../errors.js'
 import { canonicalLocale, defaultLocale, pluralRules } from './formatters.js'
 import { interpolate, type Values } from './interpolation.js'
 import { readLocaleFile, type Entry, type Translation } from './locale-file.js'
 
 /** The folder of the framework's own translations. */
-export const frameworkLocales = join(import.meta.dirname, '../../../locales')
+export const frameworkLocales = join(assets, 'locales')
 
 /** The options of a catalog. */
 export interface CatalogOptions {

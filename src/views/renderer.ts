@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { dirname, isAbsolute, join, normalize, relative, sep } from 'node:path'
+import { assets } from '../common/assets.js'
 import { channels, measure } from '../common/channels.js'
 import { BoundedMap } from '../common/memoize.js'
 import { TemplateNotFound } from '../errors.js'
@@ -19,7 +20,7 @@ export interface RendererOptions {
 }
 
 /** The folder of the framework's own templates: a plain layout and the error pages. */
-export const frameworkTemplates = join(import.meta.dirname, '../../../templates')
+export const frameworkTemplates = join(assets, 'templates')
 
 /** The templates of all renderers: the next application of a process, for example in tests, need not compile them again. */
 const compiledTemplates = new BoundedMap<CompiledTemplate>(1000)

@@ -107,7 +107,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md, spec/README.md, b
 
   for (const [place, { code }] of blocksIn('pug')) {
     it(`${place} is a template`, () => {
-      pug.compile(code, { basedir: join(root, 'templates'), filename: 'page.pug' })
+      pug.compile(code, { basedir: join(root, 'assets/templates'), filename: 'page.pug' })
     })
 
     it(`${place} is formatted`, async () => {
@@ -356,6 +356,7 @@ declare const errors: ValidationErrors
 declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
 declare const payment: Handler, newMessage: Handler, sendMessage: Handler
 declare const requireAdmin: Middleware, jobs: JobQueue
+declare class Branch extends Model {}
 declare class AuditLog {
   add(method: string, path: string): void
 }
@@ -371,9 +372,6 @@ declare class User extends Model {
 declare const user: User
 declare class SendDigest {
   perform(values: { user_id: string }, job: JobContext): Promise<void>
-}
-declare class Branch extends Model {
-  name: string
 }
 declare class Author extends Model {
   name: string
