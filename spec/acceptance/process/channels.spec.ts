@@ -83,7 +83,8 @@ describe('The channel', () => {
         expect(ms).to.be.above(0)
         expect(name).to.equal(engine)
         // The queue of savepoints on PostgreSQL ends the stack of a write.
-        if (!sql.startsWith('INSERT')) expect(place).to.match(/^spec\/acceptance\/process\/channels\.spec\.ts:\d+$/)
+        if (!sql.startsWith('INSERT'))
+          expect(place).to.match(/^spec\/acceptance\/process\/channels\.spec\.ts:\d+$/)
       }
       expect(new Set(found.slice(1).map(({ place }) => place))).to.have.property('size', 3)
       expect(queries.map(({ sql }) => sql)).to.include('COMMIT')
