@@ -147,12 +147,14 @@ export function filesToRead() {
   const pages = [
     ...filesIn('docs').filter((file) => !file.startsWith('docs/reference/')),
     ...filesIn('.', false),
+    'bench/README.md',
+    'spec/README.md',
   ]
   return [
     ...pages.filter((file) => file.endsWith('.md')).map((file) => [file, passagesOfPage]),
     ...['src', 'spec']
       .flatMap((folder) => filesIn(folder))
-      .filter((file) => !file.endsWith('lint-prose.spec.ts'))
+      .filter((file) => !/\.md$|lint-prose\.spec\.ts$/.test(file))
       .map((file) => [file, passagesOfSource]),
     ...['assets', 'scaffolds']
       .flatMap((folder) => filesIn(folder))

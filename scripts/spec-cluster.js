@@ -13,6 +13,6 @@ if (missing.length > 0) {
 } else {
   const mocha = fileURLToPath(new URL('../node_modules/mocha/bin/mocha.js', import.meta.url))
   const env = { ...process.env, KIT_ENGINE: 'sqlite', ...(isShort && { KIT_CLUSTER_SHORT: '1' }) }
-  const args = [mocha, '--config', '.mocharc.cluster.json', ...options]
+  const args = [mocha, '--config', 'spec/suites/cluster.json', ...options]
   process.exitCode = spawnSync(process.execPath, args, { stdio: 'inherit', env }).status ?? 1
 }

@@ -1,5 +1,5 @@
 // Checks the format of the files and runs the specs, side by side: all specs on SQLite, and those that depend on the engine
-// (.mocharc.servers.yml) on PostgreSQL and MariaDB, where a server is there. Only SQLite's specs print while they run; the output
+// (spec/suites/servers.yml) on PostgreSQL and MariaDB, where a server is there. Only SQLite's specs print while they run; the output
 // of the others follows.
 import 'reflect-metadata'
 import { spawn } from 'node:child_process'
@@ -39,7 +39,7 @@ process.exitCode = hasPassed ? 0 : 1
 async function onServer(engine, title, variable) {
   const problem = await problemOf(engine)
   // Most of these specs wait for their server.
-  if (!problem) return specs(engine, '.mocharc.servers.yml', Math.max(1, Math.floor(cores / 2)))
+  if (!problem) return specs(engine, 'spec/suites/servers.yml', Math.max(1, Math.floor(cores / 2)))
   const output = mustRunAll
     ? `The specs on ${title} must run. ${problem}`
     : `Left out: the specs on ${title}. ${problem} Set ${variable} to use another server.`

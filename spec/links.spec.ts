@@ -4,7 +4,12 @@ import { expect } from 'chai'
 import { linksOf, anchorsOf } from './support/documentation/markdown.js'
 import { root } from './support/kit.js'
 
-const pages = [...readdirSync(root).filter((name) => name.endsWith('.md')), ...markdownIn('docs')]
+const pages = [
+  ...readdirSync(root).filter((name) => name.endsWith('.md')),
+  'spec/README.md',
+  'bench/README.md',
+  ...markdownIn('docs'),
+]
 const anchors = new Map<string, Set<string>>()
 
 describe('The documentation', () => {
@@ -15,7 +20,7 @@ describe('The documentation', () => {
     })
   }
 
-  for (const page of ['CONTRIBUTING.md', 'docs/architecture.md'])
+  for (const page of ['CONTRIBUTING.md', 'spec/README.md', 'docs/architecture.md'])
     it(`names in ${page} only code that its file contains`, () => {
       // `toText` in `src/records/conditions.ts`
       const places = read(page).matchAll(/((?:`\w+`(?:, | and )?)+) in `((?:src\/)[\w/-]+\.ts)`/g)

@@ -9,7 +9,7 @@ export const engine = engineOf(process.env['KIT_ENGINE'] || 'sqlite')
 
 /**
  * Declares specs that do not depend on the engine, in a file that runs on each of them: they run once, on SQLite. Files
- * that run once as a whole are those that .mocharc.servers.yml does not list.
+ * that run once as a whole are those that spec/suites/servers.yml does not list.
  */
 export function describeOnce(title: string, specs: (this: Mocha.Suite) => void): void {
   if (engine === 'sqlite') describe(title, specs)

@@ -29,7 +29,7 @@ function blocksIn(...languages: string[]): Array<[string, CodeBlock]> {
   )
 }
 
-describe('The code in README.md, CONTRIBUTING.md, SECURITY.md and docs/', () => {
+describe('The code in README.md, CONTRIBUTING.md, SECURITY.md, spec/README.md, bench/README.md and docs/', () => {
   it('is in a language that this spec checks', () => {
     const languages = new Set(blocks.map((block) => block.language))
     const checked = [
@@ -321,7 +321,10 @@ const surroundings = `
 import { join } from 'node:path'
 import { injectable } from 'tsyringe'
 import * as classValidator from 'class-validator'
-import { Column, Entity, In, JoinTable, ManyToMany, MoreThan, Table, type EntityManager, type MigrationInterface, type QueryRunner, type Relation, ManyToOne, JoinColumn } from 'typeorm'
+import {
+  Column, Entity, In, JoinColumn, JoinTable, ManyToMany, ManyToOne, MoreThan, Table, type EntityManager, type MigrationInterface, type QueryRunner,
+  type Relation,
+} from 'typeorm'
 import {
   App, as, BadRequest, BaseResource, column, csrf, Database, databaseSessions, idempotencyKeysTable, Describe, filter, forceSSL, html, HttpError, idempotency, Model, nothing, Parent,
   parameterLogger, Policy, prefixIndex, Present, primaryKey, Queryable, RelationIds, sortByLabel, timestamps,
@@ -353,7 +356,6 @@ declare const errors: ValidationErrors
 declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
 declare const payment: Handler, newMessage: Handler, sendMessage: Handler
 declare const requireAdmin: Middleware, jobs: JobQueue
-declare class Branch extends Model {}
 declare class AuditLog {
   add(method: string, path: string): void
 }
@@ -369,6 +371,9 @@ declare class User extends Model {
 declare const user: User
 declare class SendDigest {
   perform(values: { user_id: string }, job: JobContext): Promise<void>
+}
+declare class Branch extends Model {
+  name: string
 }
 declare class Author extends Model {
   name: string

@@ -19,7 +19,8 @@ export function codeBlocks(): CodeBlock[] {
 /** The pages of the documentation, relative to the root of the repository. */
 export function pages(): string[] {
   const guides = readdirSync(join(root, 'docs')).filter((name) => name.endsWith('.md'))
-  return ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', ...guides.toSorted().map((name) => `docs/${name}`)]
+  const others = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'spec/README.md', 'bench/README.md']
+  return [...others, ...guides.toSorted().map((name) => `docs/${name}`)]
 }
 
 /** The examples in the reference, which come from doc comments. Its other blocks are signatures. */
