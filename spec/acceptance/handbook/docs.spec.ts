@@ -330,7 +330,7 @@ import {
   parameterLogger, Policy, prefixIndex, Present, primaryKey, Queryable, RelationIds, sortByLabel, timestamps,
   redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type ListQuery, type Middleware, type MiddlewareClass, type Next, type SessionData,
-  type SessionStore, ValidationErrors, Within,
+  type SessionStore, ValidationErrors,
 } from 'resource-kit'
 import { captureLog, Client, expectQueries, Factory, Isolation, testApplication } from 'resource-kit/testing'
 import {
@@ -356,7 +356,6 @@ declare const errors: ValidationErrors
 declare const home: Handler, login: Handler, publish: Handler, dashboard: Handler
 declare const payment: Handler, newMessage: Handler, sendMessage: Handler
 declare const requireAdmin: Middleware, jobs: JobQueue
-declare class Branch extends Model {}
 declare class AuditLog {
   add(method: string, path: string): void
 }
