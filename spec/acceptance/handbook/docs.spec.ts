@@ -328,7 +328,7 @@ import {
 import {
   App, as, BadRequest, BaseResource, column, csrf, Database, databaseSessions, idempotencyKeysTable, Describe, filter, forceSSL, html, HttpError, idempotency, Model, nothing, Parent,
   parameterLogger, Policy, prefixIndex, Present, primaryKey, Queryable, RelationIds, sortByLabel, timestamps,
-  redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use,
+  redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use, Within,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type ListQuery, type Middleware, type MiddlewareClass, type Next, type SessionData,
   type SessionStore, ValidationErrors,
 } from 'resource-kit'
@@ -371,6 +371,9 @@ declare class User extends Model {
 declare const user: User
 declare class SendDigest {
   perform(values: { user_id: string }, job: JobContext): Promise<void>
+}
+declare class Branch extends Model {
+  name: string
 }
 declare class Author extends Model {
   name: string
