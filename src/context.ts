@@ -89,6 +89,11 @@ export interface MiddlewareOptions {
   needsSession?: boolean
   /** Whether the middleware may call `next` again after a failure. Any other middleware may call `next` only once. */
   callsAgain?: boolean
+  /**
+   * Whether the middleware lets the visitor of a request pass; without this function, it lets everybody pass. The navigation leaves
+   * out the other resources (`collectionLinks()`).
+   */
+  admits?(ctx: Context): boolean
   /** The middleware's part of the OpenAPI document, for the routes that it runs for. */
   openapi?: MiddlewareDescription | ((route: DeclaredRoute, method: string) => MiddlewareDescription)
   /** The hooks that the middleware needs for as long as the application lives: `transaction()` opens its database. */

@@ -296,4 +296,20 @@ describe('A database with replicas', () => {
       [`127.0.0.1:${near.port}`, undefined],
     ])
   })
+
+  it('is described by kit db replicas while the primary is down', async () => {
+    await primary.daemon.stop('SIGINT')
+    const { database } = notes({ url: primary.url(), replicas: [primary, near].map((node) => node.url()) })
+    try {
+      const state = await (await database.watch(() => {}))?.describe?.()
+      expect(state?.primaryProblem).to.equal('nothing listens there')
+      expect(state?.replicas.map(({ name, problem }) => [name, problem])).to.deep.equal([
+        [`127.0.0.1:${primary.port}`, 'nothing listens there'],
+        [`127.0.0.1:${near.port}`, undefined],
+      ])
+    } finally {
+      await database.close()
+      await primary.daemon.start()
+    }
+  })
 })

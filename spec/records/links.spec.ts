@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { Column, Entity, ManyToOne, type EntityManager, type Relation } from 'typeorm'
+import { newId } from '../../src/models/ids.js'
 import { App, Database, Model, RelationIds, transaction } from '../../src/index.js'
 import { newDatabase } from '../support/databases.js'
 import { countQueries } from '../support/count-queries.js'
@@ -104,6 +105,26 @@ describe('A property with @RelationIds', () => {
     ticket.title = 'changed'
     await saveRecord(tx, ticket)
     expect(await linksOf(id)).to.deep.equal([second()])
+  })
+
+  it('keeps more ids than a statement can contain', async () => {
+    const count = 33_000
+    const all = Array.from({ length: count }, (_, number) =>
+      Object.assign(new Tag(), { id: newId(), name: `${number}` }),
+    )
+    for (let start = 0; start < count; start += 3000) {
+      const insert = tx.createQueryBuilder().insert().into(Tag)
+      await insert
+        .values(all.slice(start, start + 3000))
+        .updateEntity(false)
+        .execute()
+    }
+    const kept = all.map(({ id }) => id)
+    const id = await aTicket({ tag_ids: [...kept, first()] })
+    const ticket = Object.assign(await findRecord(tx, Ticket, id), { tag_ids: [...kept, second()] })
+    expect(await saveRecord(tx, ticket)).to.equal(undefined)
+    const linked = new Set(await linksOf(id))
+    expect([linked.size, linked.has(first()), linked.has(second())]).to.deep.equal([count + 1, false, true])
   })
 
   it('contains each id once', async () => {

@@ -37,12 +37,17 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
     ctx.seeOther(ctx.pathFor(signInPath), { info: ctx.t('account.sign_in_first') })
   }
 
+  /** A sign-in that is not recent enough is repeated, and then leads to the page. */
+  function admits(ctx: Context): boolean {
+    return currentUser(ctx) !== undefined
+  }
+
   /** Whether the sign-in is recent enough. With `recently`, a bearer token never is, because it has no sign-in time. */
   function isRecent(ctx: Context): boolean {
     return maxAge === Infinity || signInTime(ctx) > Date.now() - maxAge
   }
 
-  return Object.assign(requireUser, { beforeBody: true, openapi: describe })
+  return Object.assign(requireUser, { beforeBody: true, admits, openapi: describe })
 
   function describe({ middleware }: DeclaredRoute): MiddlewareDescription {
     const hasTokens = maxAge === Infinity && middleware.some((fn) => tokenMiddleware.has(fn))

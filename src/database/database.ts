@@ -195,7 +195,8 @@ export class Database extends DataSource {
   }
 
   /**
-   * Begins to watch the database's servers, if it has several, until the database is closed.
+   * Begins to watch the database's servers, if it has several, until the database is closed. The replicas of PostgreSQL are also
+   * watched before it is open, which needs the primary.
    *
    * @param log receives a sentence about each change of the servers
    * @internal

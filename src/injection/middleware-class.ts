@@ -29,6 +29,7 @@ export const middlewareOptions = [
   'guardsFiles',
   'needsSession',
   'callsAgain',
+  'admits',
   'openapi',
   'extension',
 ] as const satisfies readonly (keyof MiddlewareOptions)[]

@@ -1,5 +1,5 @@
 import { descriptionOf, type Declarations } from '../extension.js'
-import { BaseResource, DeclarationError, type DeclaredRoute } from '../index.js'
+import { DeclarationError, type DeclaredRoute } from '../index.js'
 import { DeclaredDocument, type DocumentOptions } from './declared-document.js'
 import { ACTIONS, capitalize, operationNames } from './names.js'
 import { Operation } from './operation.js'
@@ -85,13 +85,12 @@ function gapOf({ resource, description, path }: DeclaredRoute): string | undefin
 }
 
 /** Whether a document may contain a route: neither a form nor a handler of `BaseResource`, which returns 404. */
-function isDescribable({ resource, description, declared, method }: DeclaredRoute): boolean {
+function isDescribable({ resource, description, isWritten, method }: DeclaredRoute): boolean {
   if (['HEAD', 'OPTIONS'].includes(method)) return false
   if (!resource) return true
   const { action, class: owner } = resource
   if (['new', 'edit'].includes(action) || descriptionOf(owner.prototype, action) === false) return false
-  const isInherited = declared === Reflect.get(BaseResource.prototype, action)
-  return !isInherited || description.responses !== undefined
+  return isWritten || description.responses !== undefined
 }
 
 /** A line for each route of the application that a document lacks because it has no `responses`, or because it has a wildcard. */

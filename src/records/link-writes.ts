@@ -4,10 +4,18 @@ import { humanize } from '../naming/words.js'
 import { engineOf } from '../database/engines/engines.js'
 import { isId } from '../models/ids.js'
 import type { Model } from '../models/model.js'
-import { assignedIds, linksOf, targetOf, selectScopedKeys, setLoadedIds, type Links } from './links.js'
+import {
+  assignedIds,
+  linksOf,
+  readIds,
+  selectScopedKeys,
+  setLoadedIds,
+  targetOf,
+  type Links,
+} from './links.js'
 import { recordsOf } from './loaded-relations.js'
 import { lockRow } from './locking.js'
-import { inParts, sum } from './parts.js'
+import { exceedsPart, inParts, sum } from './parts.js'
 import { isUnchanged, loadedElements } from '../models/record-state.js'
 import type { RecordWork } from './work.js'
 
@@ -76,7 +84,7 @@ export async function writeLinks(
     const { table, toOwner, toRelated, ids } = assignment
     const owner: unknown = targetOf(toOwner).getEntityValue(record)
     // A new record has no links to remove. On MariaDB, a DELETE without rows would lock a gap in which others insert links.
-    if (!isNew) await removeLinks(work, owner, assignment)
+    if (!isNew) await removeLinks(work, record, assignment)
     await inParts(ids, async (part) => {
       await tx
         .createQueryBuilder()
@@ -93,20 +101,34 @@ export async function writeLinks(
   }
 }
 
-async function removeLinks(work: RecordWork, owner: unknown, assignment: Assignment): Promise<void> {
-  const { tx } = work
-  const { table, toOwner, toRelated, relation, ids } = assignment
-  const { driver } = tx.dataSource
-  const query = tx
-    .createQueryBuilder()
-    .delete()
-    .from(table)
-    .where(`${driver.escape(toOwner.databaseName)} = :owner`, { owner })
-  const related = driver.escape(toRelated.databaseName)
+/** Removes the links of a record to records in the scope, except those that are assigned. */
+async function removeLinks(work: RecordWork, record: Model, assignment: Assignment): Promise<void> {
+  const { relation, toRelated, ids } = assignment
+  const related = work.tx.dataSource.driver.escape(toRelated.databaseName)
+  if (exceedsPart(ids)) return removeOthers(work, record, assignment)
+  const query = deleteLinks(work, record, assignment)
   if (ids.length > 0) query.andWhere(`${related} NOT IN (:...ids)`, { ids })
   const scope = selectScopedKeys(work, relation.inverseEntityMetadata, assignment)
   if (scope) query.andWhere(`${related} IN ${scope.sql}`, scope.parameters)
   await query.execute()
+}
+
+/** Reads the ids of the links first, because no statement can contain all ids that stay. */
+async function removeOthers(work: RecordWork, record: Model, assignment: Assignment): Promise<void> {
+  const kept = new Set(assignment.ids.map(String))
+  const linkedIds = await readIds(work, assignment, [record])
+  const removed = linkedIds(record).filter((id) => !kept.has(id))
+  const related = work.tx.dataSource.driver.escape(assignment.toRelated.databaseName)
+  await inParts(removed, async (part) => {
+    await deleteLinks(work, record, assignment).andWhere(`${related} IN (:...part)`, { part }).execute()
+    return []
+  })
+}
+
+function deleteLinks({ tx }: RecordWork, record: Model, { table, toOwner }: Assignment) {
+  const owner: unknown = targetOf(toOwner).getEntityValue(record)
+  const column = tx.dataSource.driver.escape(toOwner.databaseName)
+  return tx.createQueryBuilder().delete().from(table).where(`${column} = :owner`, { owner })
 }
 
 /**

@@ -113,7 +113,7 @@ export async function loadLinks(
 }
 
 /** Reads the ids of the related records. Returns a function that returns those of one record. */
-async function readIds(
+export async function readIds(
   work: RecordWork,
   links: Links,
   records: readonly object[],

@@ -13,6 +13,11 @@ export async function inParts<Key, Result>(
   return results.flat()
 }
 
+/** Whether there are more keys than one statement may contain. */
+export function exceedsPart(keys: readonly unknown[]): boolean {
+  return keys.length > maxKeys
+}
+
 /** Adds the counts of the parts. */
 export function sum(counts: readonly number[]): number {
   return counts.reduce((total, count) => total + count, 0)

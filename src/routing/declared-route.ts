@@ -2,6 +2,7 @@ import type { Context, Middleware } from '../context.js'
 import type { Queryable } from '../records/lists/declaration.js'
 import type { DeclaredPolicy } from '../policies/policy.js'
 import { DeclarationError } from '../errors.js'
+import { BaseResource } from '../resources/resource.js'
 import { checkDescription, type DescriptionOptions } from '../resources/route-description.js'
 import { chain } from './chain.js'
 import { HostPattern } from './host.js'
@@ -150,6 +151,12 @@ export class DeclaredRoute {
   /** Returns the path with its parameters filled in. */
   url(...args: PathArgument[]): string {
     return this.pattern.fill(args, this.name)
+  }
+
+  /** Whether the application has written the handler. `BaseResource` has the others, which respond with 404. */
+  get isWritten(): boolean {
+    const action = this.resource?.action
+    return action === undefined || this.declared !== Reflect.get(BaseResource.prototype, action)
   }
 
   /** Whether the route handles a method. */

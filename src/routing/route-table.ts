@@ -3,7 +3,6 @@ import type { Context } from '../context.js'
 import { DeclarationError, UnknownRoute } from '../errors.js'
 import { nearest } from '../naming/spelling.js'
 import { actions } from '../resources/actions.js'
-import { BaseResource } from '../resources/resource.js'
 import type { PathArgument, PathPattern } from './path.js'
 import type { PathParams } from './path-types.js'
 import { RouteIndex } from './route-index.js'
@@ -156,10 +155,10 @@ function createNameError(name: string, owner: DeclaredRoute, route: DeclaredRout
 }
 
 /** Whether a route is the first page of its resource: the list, or the page of a singular resource that has one. */
-function isFirstPage({ resource, declared }: DeclaredRoute): boolean {
-  if (!resource?.hasPages) return false
-  const action = resource.isSingular ? 'show' : 'list'
-  return resource.action === action && declared !== BaseResource.prototype[action]
+function isFirstPage({ resource, isWritten }: DeclaredRoute): boolean {
+  return (
+    isWritten && resource?.hasPages === true && resource.action === (resource.isSingular ? 'show' : 'list')
+  )
 }
 
 /** Whether two routes have a `@Route` method of the same name. This is usually one method, mounted twice or inherited. */

@@ -75,11 +75,18 @@ export class PageContext implements ViewContext {
     // The pages below '' are not nested. A route without a resource has no item.
     const item = record ? this.ctx.route?.resource?.itemPath : ''
     if (item === undefined) return []
-    return this.table.firstPagesOf(item).map((route) => ({
+    return this.pagesOf(item).map((route) => ({
       name: route.resource?.plural ?? '',
       ids: route.resource?.isSingular ? singularIds(route.path) : collectionIds(route.path),
       path: record ? route.url(parentsOf(this.ctx, route), record) : route.url(),
     }))
+  }
+
+  /** The first pages that the visitor may open. The page of an unknown path has all of them, because it does not know the user. */
+  private pagesOf(item: string): readonly DeclaredRoute[] {
+    const pages = this.table.firstPagesOf(item)
+    if (!this.ctx.route) return pages
+    return pages.filter(({ middleware }) => middleware.every(({ admits }) => admits?.(this.ctx) ?? true))
   }
 }
 

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kit, newApplication, root, type Run } from '../../support/kit.js'
+import { freePort } from '../../support/servers/free-port.js'
 
 describe('kit db', function () {
   let application: Awaited<ReturnType<typeof newApplication>>
@@ -154,6 +155,22 @@ describe('kit db', function () {
     expect(await db('drop', '-y')).to.deep.equal(written('deleted db/development.sqlite'))
     expect(existsSync(file)).to.equal(false)
     expect((await db('drop', '-y')).status).to.equal(1)
+  })
+
+  it('lists the replicas while the primary does not respond', async () => {
+    const [primary, replica] = [await freePort(), await freePort()]
+    const env = {
+      DATABASE_URL: `postgres://127.0.0.1:${primary}/notes`,
+      DATABASE_REPLICA_URLS: `postgres://127.0.0.1:${replica}/notes`,
+    }
+    const { status, output, errors } = await kit(application.folder, ['db', 'replicas'], { env })
+    expect({ status, output, errors }).to.deep.equal({
+      status: 1,
+      output: `SERVER          | LAG | STATE\n127.0.0.1:${replica} |     | left out: nothing listens there`,
+      errors:
+        `The primary postgres://127.0.0.1:${primary}/notes does not respond: nothing listens there. ` +
+        'Without it, no lag is known, and no process can start. Start it, or promote a replica.',
+    })
   })
 
   it('reports an unknown step', async () => {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { kit, root, type Run } from '../../support/kit.js'
+import { kit, newApplication, root, type Run } from '../../support/kit.js'
 
 const blog = join(root, 'examples/blog')
 
@@ -146,6 +146,31 @@ describe('kit routes', () => {
       })
     })
   }
+
+  it('prints the public routes whose handlers are written', async () => {
+    const application = await newApplication()
+    const file = join(application.folder, 'src/app.ts')
+    const declared = `
+      @Resource('/open') class OpenResource extends BaseResource { override list() {} }
+      @Resource('/own') class OwnResource extends BaseResource { override list() {} }
+      app.resource(OpenResource)
+      app.use(requireUser())
+      app.resource(OwnResource)
+    `
+    writeFileSync(
+      file,
+      `import { BaseResource, Resource } from 'resource-kit'\nimport { requireUser } from 'resource-kit/auth'\n` +
+        readFileSync(file, 'utf8') +
+        declared,
+    )
+    const { output, errors } = await kit(application.folder, ['routes', '--public', '--json'])
+    application.remove()
+    expect(errors).to.equal('')
+    expect(JSON.parse(output).map(({ handler }: { handler: string }) => handler)).to.deep.equal([
+      'home',
+      'OpenResource.list',
+    ])
+  })
 
   it('does not open the database', async () => {
     const { status } = await kit(blog, ['routes'], { env: { DATABASE_URL: 'sqlite:db/untouched.sqlite' } })

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { LessThan, MoreThan, SelectQueryBuilder } from 'typeorm'
+import { LessThan, MoreThan, Not, SelectQueryBuilder } from 'typeorm'
 import {
   as,
   BaseResource,
@@ -40,6 +40,11 @@ class ArticlesResource extends BaseResource {
       popular: filter('int', (votes) => ({ votes: MoreThan(votes) })),
       either: filter('string', (title) => [{ title }, { body: title }]),
       by: filter('string', (name) => ({ writer: { name } })),
+      days: filter('int', (days) => ({
+        published_at: Not(LessThan(new Date(Date.parse('2026-01-02') - days * 86_400_000))),
+      })),
+      over: filter('float', (votes) => [{ title: '' }, { votes: MoreThan(votes) }]),
+      by_after: filter('int', (days) => ({ writer: { created_at: MoreThan(new Date(days * 86_400_000)) } })),
       age: filter(['new', 'old'], (age) => ({
         published_at: age === 'new' ? MoreThan(new Date('2026-01-01')) : LessThan(new Date('2026-01-01')),
       })),
@@ -191,6 +196,9 @@ describe('A list with @Queryable', () => {
     ['either=Hello&votes.gt=5', []],
     ['by=Ada', ['Hello']],
     ['by=Bob', []],
+    ['days=1', ['hello']],
+    ['days=300000', ['Help', 'hello']],
+    ['over=4', ['Hello']],
     ['age=old', ['Help']],
     ['search=WORLD', ['Help', 'Hello']],
     ['search=hel+world', ['Help', 'Hello']],
@@ -342,6 +350,10 @@ describe('A list with @Queryable', () => {
     ['votes=five', { votes: ['Votes must be a whole number that is not too large.'] }],
     ['votes=99999999999', { votes: ['Votes must be a whole number that is not too large.'] }],
     ['state=secret', { state: ['State must be one of: draft, public, or archived.'] }],
+    ['days=900000', { days: ['Days is out of range.'] }],
+    ['days=-2000000000', { days: ['Days is out of range.'] }],
+    ['over=1e20', { over: ['Over is out of range.'] }],
+    ['by_after=9000000', { by_after: ['By after is out of range.'] }],
     ['age=none', { age: ['Age must be one of: new or old.'] }],
     ['writer_id.eq=1', { 'writer_id.eq': ['Writer must be a UUID.'] }],
     ['body.null=maybe', { 'body.null': ['Body must be true or false.'] }],

@@ -225,15 +225,20 @@ function describeIndex({ table, name, columns, keys }: WideIndex): string {
 }
 
 async function replicas(database: Database): Promise<void> {
-  await database.open()
+  // The database is not opened, because that needs the primary.
   const state = await (await database.watch(() => {}))?.describe?.()
   if (!state) return console.log(`The database has no replicas in the environment ${database.environment}.`)
   const rows = state.replicas.map(({ name, problem, lag }) => [
     name,
     lag < Infinity && !problem ? `${Math.round(lag)} ms` : '',
-    problem ? `left out: ${problem}` : 'used',
+    problem ? `left out: ${problem}` : state.primaryProblem === undefined ? 'used' : 'responds',
   ])
   console.log(table(['SERVER', 'LAG', 'STATE'], rows))
+  if (state.primaryProblem !== undefined)
+    throw new CommandError(
+      `The primary ${placeOf(database)} does not respond: ${state.primaryProblem}. ` +
+        'Without it, no lag is known, and no process can start. Start it, or promote a replica.',
+    )
   console.log(
     state.canLoseCommits
       ? 'A failover can lose confirmed writes: synchronous_standby_names of the primary is empty.'

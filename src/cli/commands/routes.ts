@@ -32,7 +32,7 @@ export function routesCommand(): Command {
     )
     .option('--json', 'print a JSON list of objects')
     .option('--grep <word>', 'print only the routes with this word in one of their columns')
-    .option('--public', 'print only the routes without requireUser()')
+    .option('--public', 'print only the routes without requireUser() whose handlers are written')
     .option('--types', 'write .kit/routes.d.ts, with the names of the routes for ctx.pathFor')
     .addOption(new Option('--built <folder>').hideHelp())
     .option('--match <request>', 'print the route of a request, its middleware and the file of its handler')
@@ -69,7 +69,7 @@ function mistakeOf(error: unknown): string {
 function list(app: App, { grep = '', json, public: isPublic }: Options): string {
   const word = grep.toLowerCase()
   const found = app.routes
-    .filter(({ middleware }) => !isPublic || middleware.every(({ name }) => name !== 'requireUser'))
+    .filter((route) => !isPublic || isOpen(route))
     .map((route) => ({ route, row: rowOf(route, app) }))
     .filter(({ row }) =>
       Object.values(row)
@@ -85,6 +85,11 @@ function list(app: App, { grep = '', json, public: isPublic }: Options): string 
     head,
     rows.map((row) => row.slice(0, head.length)),
   )
+}
+
+/** Whether visitors without a user reach a handler. */
+function isOpen({ middleware, isWritten }: DeclaredRoute): boolean {
+  return isWritten && middleware.every(({ name }) => name !== 'requireUser')
 }
 
 function match(app: App, request: string, { json }: Options): string {

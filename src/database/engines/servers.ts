@@ -59,9 +59,11 @@ export interface ServersDescription {
     name: string
     /** Why requests do not read it. */
     problem: string | undefined
-    /** The milliseconds by which it is behind the primary. */
+    /** The milliseconds by which it is behind the primary, or infinity if that is unknown. */
     lag: number
   }[]
-  /** Whether a commit is confirmed before it is on another server. */
-  canLoseCommits: boolean
+  /** Why the primary does not respond; undefined if it does. */
+  primaryProblem?: string
+  /** Whether a commit is confirmed before it is on another server. It is unknown if the primary does not respond. */
+  canLoseCommits?: boolean
 }

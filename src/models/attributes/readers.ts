@@ -115,7 +115,8 @@ export function readDateTime(value: unknown, _attribute: Details, timeZone: stri
 /** The datetimes that every engine supports, and whose year has four digits in UTC. */
 const datetimeRange = [Date.parse('1000-01-01T00:00:00Z'), Date.parse('9999-12-31T23:59:59.999Z')] as const
 
-function isInRange(date: Date): boolean {
+/** Whether every engine supports a datetime. */
+export function isInRange(date: Date): boolean {
   return date.getTime() >= datetimeRange[0] && date.getTime() <= datetimeRange[1]
 }
 

@@ -64,11 +64,11 @@ export class ListSelection {
     const comparisons = options.where ? readColumnConditions(this.metadata, options.where) : []
     this.conditions = (comparisons ?? []).map(([column, value]) => this.writer.compare(column, 'eq', [value]))
     this.wheres = comparisons || !options.where ? [] : [options.where]
-    for (const { filter, operator, values } of query.conditions) {
+    for (const { filter, operator, values, custom = {} } of query.conditions) {
       if (filter.column) this.conditions.push(this.writer.compare(filter.column, operator, values))
       else {
-        const custom = addRelatedScopes(work, this.metadata, filter.toConditions?.(values[0]) ?? {})
-        this.wheres.push(readAlternatives(this.metadata, custom) ?? noRecords)
+        const scoped = addRelatedScopes(work, this.metadata, custom)
+        this.wheres.push(readAlternatives(this.metadata, scoped) ?? noRecords)
       }
     }
     for (const word of query.words) this.conditions.push(this.writer.writeSearch(definition.search, word))

@@ -118,7 +118,8 @@ class FilterForm extends Fields {
   private labelOfFilter({ attribute, operator, kind }: QueryField): string {
     const name = label(this.context, `${this.model}.${attribute}`)
     const isTime = kind === 'date' || kind === 'datetime' || kind === 'time'
-    const word = (isTime && timeWords[operator]) || operator
+    const words = NAMED_BY_WORD.test(attribute) ? limitWords : timeWords
+    const word = (isTime && words[operator]) || operator
     return word === 'eq' || word === 'in' ? name : this.context.t(`kit.operator.${word}`, { attribute: name })
   }
 
@@ -195,8 +196,21 @@ const inputs: Partial<
   datetime: { type: 'datetime-local', step: 'any', format: dateTimeValue },
 }
 
+/** The names whose last word would be confused with that of an operator: "Date from from". */
+const NAMED_BY_WORD = /(?:^|_)(?:from|to|until|till|since|before|after)$/
+
+type OperatorWords = Partial<Record<QueryField['operator'], string>>
+
+/** The words for operators of dates and times with such a name. */
+const limitWords: OperatorWords = {
+  lt: 'earlier',
+  lte: 'latest',
+  gt: 'later',
+  gte: 'earliest',
+}
+
 /** The words for operators of dates and times. */
-const timeWords: Partial<Record<QueryField['operator'], string>> = {
+const timeWords: OperatorWords = {
   lt: 'before',
   lte: 'until',
   gt: 'after',

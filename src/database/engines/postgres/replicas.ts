@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QueryRunner } from 'typeorm'
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
+import { connectionProblem } from '../connection-errors.js'
 import {
   unknownPosition,
   type Place,
@@ -101,11 +102,16 @@ export class Replicas implements Servers {
   async describe(): Promise<ServersDescription> {
     await delay(requiredChecks * checkInterval)
     const sql = "SELECT current_setting('synchronous_standby_names') = '' AS \"isAsynchronous\""
-    const { isAsynchronous } = await this.primary.read<{ isAsynchronous: boolean }>(sql)
+    const primary = await this.primary.read<{ isAsynchronous: boolean }>(sql).then(
+      ({ isAsynchronous }) => ({ canLoseCommits: isAsynchronous }),
+      (error: unknown) => ({ primaryProblem: connectionProblem(error) }),
+    )
     const replicas = this.all.map((replica) => {
-      return { name: replica.name, problem: this.problemOf(replica), lag: this.lagOf(replica) }
+      // Without a position of the primary, each replica would be late.
+      const problem = this.samples.length > 0 ? this.problemOf(replica) : replica.problem
+      return { name: replica.name, problem, lag: this.lagOf(replica) }
     })
-    return { replicas, canLoseCommits: isAsynchronous }
+    return { replicas, ...primary }
   }
 
   async stop(): Promise<void> {

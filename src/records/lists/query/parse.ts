@@ -1,9 +1,10 @@
 import { coerce, unreadable } from '../../../models/attributes/coerce.js'
 import type { Attribute } from '../../../models/attributes/attributes.js'
 import type { Translate } from '../../../models/validation/validation.js'
-import { listParameters, type Operator } from '../declaration.js'
+import { listParameters, type FilterConditions, type Operator } from '../declaration.js'
 import type { Filter, Include, ListDefinition, SortKey } from '../definition/definition.js'
 import { decodeCursor, listFingerprint, type Cursor } from './cursor.js'
+import { exceedsColumns } from './operands.js'
 import { QueryErrors } from './query-errors.js'
 
 /** The limits of a query. */
@@ -28,6 +29,8 @@ export interface Condition {
   filter: Filter
   operator: Operator
   values: readonly unknown[]
+  /** The conditions of a custom filter. */
+  custom?: FilterConditions<object> | undefined
 }
 
 /** The parameter of a filter: `state`, or with its operator `title.prefix`. */
@@ -131,7 +134,11 @@ export class QueryParser {
         max,
       })
     const items = texts.map((text) => this.readValue(filter, operator, text, parameter))
-    if (!items.includes(unreadable)) this.conditions.push({ filter, operator, values: [...new Set(items)] })
+    if (items.includes(unreadable)) return
+    const custom = filter.toConditions?.(items[0])
+    if (exceedsColumns(this.definition.metadata, custom))
+      this.errors.add(parameter, attribute, 'range', `${attribute} is out of range.`)
+    this.conditions.push({ filter, operator, values: [...new Set(items)], custom })
   }
 
   private readValue(filter: Filter, operator: Operator, text: string, parameter: string): unknown {
