@@ -645,7 +645,7 @@ describe('App', () => {
           fail = reject
           began()
         })
-      app.use(Object.assign(mark('closed'), { check }))
+      app.use(Object.assign(mark('closed'), { extension: { check } }))
       const response = fetch(`${await app.listen(0)}/up`)
       await isChecking
       const closed = app.close()
