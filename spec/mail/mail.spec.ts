@@ -134,6 +134,27 @@ describe('Mails', () => {
     })
   }
 
+  it('have links with the configured address of the application, and with the one on which it listens', async () => {
+    const logger = pino({ level: 'silent' })
+    const app = new App({ env: 'development', host: '127.0.0.2', port: 0, logger })
+    expect(absoluteUrl('/')).to.equal('http://127.0.0.1:3000/')
+    const address = await app.listen()
+    try {
+      expect(address).to.match(/^http:\/\/127\.0\.0\.2:[1-9]\d+$/)
+      expect(absoluteUrl('/start')).to.equal(`${address}/start`)
+    } finally {
+      await app.close()
+    }
+    expect(absoluteUrl('/')).to.equal('http://127.0.0.1:3000/')
+
+    // `kit work` does not listen.
+    const worker = new App({ host: '127.0.0.2', port: 4000, logger })
+    await worker.run()
+    const link = absoluteUrl('/')
+    await worker.close()
+    expect(link).to.equal('http://127.0.0.2:4000/')
+  })
+
   it('have links with BASE_URL, whatever host the request has', async () => {
     process.env['BASE_URL'] = 'https://shop.example'
     try {

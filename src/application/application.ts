@@ -36,7 +36,7 @@ import type { Match } from '../routing/route-table.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import { Declarations, Scope } from '../routing/scope.js'
 import { findMisspelledHandlers, findShadowedRoutes } from '../routing/warnings.js'
-import { currentPort, httpAddress } from '../server/port.js'
+import { currentPort, httpAddress, setOwnAddress } from '../server/port.js'
 import { Lifecycle, type Primary } from '../server/lifecycle.js'
 import { sessionSecrets } from '../sessions/secrets.js'
 import { TransferredConnections } from '../server/workers/transferred-connections.js'
@@ -85,9 +85,9 @@ export class App extends Scope {
       logger,
       callback: () => this.callback(),
       start: () => this.start(),
-      listening: () => this.listening(),
+      listening: (address: string) => this.listening(address),
       finish: (deadline: Date) => this.extensions.finish(deadline, logger),
-      stop: () => this.extensions.stop(),
+      stop: () => this.stop(),
     }
     this.lifecycle = new Lifecycle(served, options, worker === undefined ? undefined : primary)
     this.cors = options.cors && new Cors(options.cors)
@@ -207,6 +207,7 @@ export class App extends Scope {
     for (const warning of warnings) logger.warn(warning)
     this.checkOptions()
     this.implyWithin()
+    setOwnAddress(this.address)
     // Not awaited, because it may have many files to delete. It never rejects.
     void removeStaleUploads()
     const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)
@@ -233,8 +234,16 @@ export class App extends Scope {
     return this.lifecycle.close()
   }
 
-  private listening(): void {
-    if (this.env !== 'test') this.extensions.listening(this.logger)
+  private listening(address: string): void {
+    // In specs, the links of mails do not depend on the port that was free.
+    if (this.env === 'test') return
+    setOwnAddress(address)
+    this.extensions.listening(this.logger)
+  }
+
+  private stop(): Promise<void> {
+    setOwnAddress(undefined)
+    return this.extensions.stop()
   }
 
   /** Composes the function that handles requests. */
@@ -349,7 +358,7 @@ export class App extends Scope {
   }
 
   private get configuredHost(): string | undefined {
-    return this.settings.host ?? process.env['HOST'] ?? (this.isProduction ? undefined : '127.0.0.1')
+    return this.settings.host ?? (process.env['HOST'] || (this.isProduction ? undefined : '127.0.0.1'))
   }
 
   private get isProduction(): boolean {

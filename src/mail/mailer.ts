@@ -267,7 +267,8 @@ function checkSettings(url: string | undefined, from: string): void {
 
 /**
  * Returns the URL of a path in a mail: `https://shop.example/session/new`. The URL begins with `BASE_URL`, or without it with
- * the address that `kit dev` prints: `http://127.0.0.1:3000`. It never begins with the host of a request, because a client can forge that.
+ * the address that `kit dev` or `kit start` prints: `http://127.0.0.1:3000`. It never begins with the host of a request,
+ * because a client can forge that.
  *
  * @throws BadBaseUrl when `BASE_URL` is malformed
  */

@@ -21,7 +21,7 @@ export interface ServedApplication {
   readonly logger: Logger
   callback(): RequestListener
   start(): Promise<void>
-  listening(): void
+  listening(address: string): void
   finish(deadline: Date): Promise<void>
   stop(): Promise<void>
 }
@@ -110,7 +110,7 @@ export class Lifecycle {
     try {
       await this.app.start()
       const address = await this.server.listen(port, host)
-      this.app.listening()
+      this.app.listening(address)
       return address
     } catch (error) {
       await this.close()

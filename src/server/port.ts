@@ -52,13 +52,22 @@ export function httpAddress(host: string | undefined, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
+/** The address of the application that runs in this process. */
+let ownAddress: string | undefined
+
+/** Sets the address of the application that runs in this process; undefined when it has stopped. */
+export function setOwnAddress(address: string | undefined): void {
+  ownAddress = address
+}
+
 /**
  * The address at which a visitor reaches this process if `BASE_URL` isn't set: that which `kit dev` or `kit start` prints. One address
  * everywhere, because a browser sends the cookies of `localhost` not to `127.0.0.1`.
  */
 export function localAddress(): string {
   const { KIT_DEV, KIT_DEV_PORT, HOST } = process.env
-  return httpAddress(KIT_DEV || HOST || '127.0.0.1', KIT_DEV_PORT ? Number(KIT_DEV_PORT) : currentPort())
+  if (KIT_DEV && KIT_DEV_PORT) return httpAddress(KIT_DEV, Number(KIT_DEV_PORT))
+  return ownAddress ?? httpAddress(HOST || '127.0.0.1', currentPort())
 }
 
 /** Returns an error that explains why a server cannot listen. An error with another cause is returned unchanged. */

@@ -36,7 +36,7 @@ async function dev({ jobs }: { jobs?: string }): Promise<void> {
   setJobCount(jobs)
   const root = enterApplication()
   const server = new DevelopmentServer(root)
-  const host = process.env['HOST'] ?? '127.0.0.1'
+  const host = process.env['HOST'] || '127.0.0.1'
   const hosts = new DevelopmentHosts([], host)
   const front = new GracefulServer((req, res) => {
     server.address.then(
