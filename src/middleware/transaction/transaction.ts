@@ -18,7 +18,7 @@ import { checkNumbers } from '../../common/numbers.js'
 import { OutcomeUnknown, PendingMigrations, RowsNotRead, ServiceUnavailable } from '../../errors.js'
 import { SAFE_METHODS } from '../../common/methods.js'
 import { isRepeatable } from '../idempotency/request-key.js'
-import { RequestPlace } from './request-place.js'
+import { RequestServer } from './request-server.js'
 import { maxDuration, retrying, type Attempt, type RetryingOptions } from './retrying.js'
 
 /** How clients other than browsers return the position of their last write. */
@@ -78,8 +78,8 @@ class Requests implements Hooks {
   private pending: string[] = []
   /** The number of responses that stream rows. */
   private streams = 0
-  /** Creates the place of a request, on a database with several servers. */
-  private placeOf?: (ctx: Context, hasReplicaFailed: boolean) => RequestPlace
+  /** Creates the server of a request, on a database that has several. */
+  private serverOf?: (ctx: Context, hasReplicaFailed: boolean) => RequestServer
 
   constructor(
     private readonly database: Database,
@@ -100,7 +100,7 @@ class Requests implements Hooks {
     const { Positions } = await import('./positions.js')
     // A replica that is more than `maxLag` behind is not read.
     const positions = new Positions(Math.max(60_000, 4 * database.replication.maxLag))
-    this.placeOf = (ctx, hasReplicaFailed) => new RequestPlace(servers, positions, ctx, hasReplicaFailed)
+    this.serverOf = (ctx, hasReplicaFailed) => new RequestServer(servers, positions, ctx, hasReplicaFailed)
   }
 
   async checkRoutes(routes: readonly ListRoute[], logger: Logger, env: string): Promise<void> {
@@ -130,8 +130,8 @@ class Requests implements Hooks {
 
   /** Runs the middleware below and the handler in a transaction. */
   private async runOnce(ctx: Context, next: Next, attempt: Attempt): Promise<void> {
-    const place = this.placeOf?.(ctx, attempt.needsPrimary)
-    const lazy = lazyTransaction(ctx, this.database, this.options, attempt, place)
+    const server = this.serverOf?.(ctx, attempt.needsPrimary)
+    const lazy = lazyTransaction(ctx, this.database, this.options, attempt, server)
     beginTransaction(ctx, lazy)
     try {
       await (environmentOf(ctx) === 'production' ? next() : watchWaits(lazy, next))
@@ -139,10 +139,10 @@ class Requests implements Hooks {
         await checkBeforeCommit(ctx)
         rejectUncompared(ctx, lazy.manager)
       }
-      place?.rejectFailure()
+      server?.rejectFailure()
     } catch (error) {
       await rollback(ctx, lazy)
-      place?.rejectFailure(error)
+      server?.rejectFailure(error)
       throw explainDatabaseError(
         await explainMissingTable(this.database, error, environmentOf(ctx) === 'development'),
         undefined,
@@ -155,7 +155,7 @@ class Requests implements Hooks {
     try {
       await lazy.commit()
     } catch (error) {
-      place?.rejectFailure(error)
+      server?.rejectFailure(error)
       throw explainCommit(ctx, error)
     }
     await runHooks(ctx, lazy)
@@ -192,15 +192,14 @@ function lazyTransaction(
     idleLimit = environmentOf(ctx) === 'development' ? 100 : Infinity,
   }: TransactionOptions,
   { count, waited }: Attempt,
-  place: RequestPlace | undefined,
+  server: RequestServer | undefined,
 ): LazyTransaction {
-  // `slave` is TypeORM's name for a connection that reads. On SQLite a transaction that has read cannot always write, so a
-  // retry uses `master`, which waits for the write lock before it reads.
-  const mode = SAFE_METHODS.includes(ctx.method) && count === 0 ? 'slave' : 'master'
+  // On SQLite a transaction that has read cannot always write, so a retry waits for the write lock before it reads.
+  const mode = SAFE_METHODS.includes(ctx.method) && count === 0 ? 'read' : 'write'
   return new LazyTransaction(database, mode, {
     isolation,
     replica,
-    place,
+    server,
     waited,
     maxWait: Math.max(maxDuration, database.acquireTimeout),
     isAbandoned: () => ctx.req.socket.destroyed,

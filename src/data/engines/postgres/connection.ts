@@ -4,7 +4,7 @@ import type { ConnectionLimits } from '../engine.js'
 import type { WatchedConnection } from '../server-watch.js'
 
 /** The members of a `pg` connection that this folder uses. */
-export interface Connection {
+export interface PgConnection {
   query(...args: unknown[]): unknown
   on(event: 'error', listener: () => void): unknown
   /** The id of the server's process, as the handshake has named it. A pooler invents the id. */
@@ -35,7 +35,7 @@ interface Additions {
 }
 
 /** The additions of a connection. */
-export const additionsOf = memoizeByObject((_connection: Connection): Additions => ({}))
+export const additionsOf = memoizeByObject((_connection: PgConnection): Additions => ({}))
 
 /** The SQL for the server that a connection leads to, even through a pooler: its address, and the time of its start. */
 export const SERVER =
@@ -49,7 +49,7 @@ export const SERVER =
  * @returns the server, and the statements that must follow the beginning of each transaction behind a pooler
  */
 export async function limitTimes(
-  connection: Connection,
+  connection: PgConnection,
   limits: ConnectionLimits,
 ): Promise<{ server: string; settings: readonly string[] }> {
   const { acquireTimeout, statementTimeout: limit } = limits
@@ -70,7 +70,7 @@ export async function limitTimes(
  * @param settings the statements that follow the beginning of each transaction
  */
 export function prepareConnection(
-  connection: Connection,
+  connection: PgConnection,
   Query: QueryClass,
   watched: WatchedConnection,
   settings: readonly string[],
@@ -81,14 +81,14 @@ export function prepareConnection(
 
 /** The statements of a connection, in the order in which they are sent. */
 class StatementQueue {
-  private readonly query: Connection['query']
+  private readonly query: PgConnection['query']
   private readonly Beginning: ReturnType<typeof beginningQuery>
   private readonly Committing: ReturnType<typeof committingQuery>
   private readonly additions: Additions
   private last: Promise<unknown> = Promise.resolve()
 
   constructor(
-    connection: Connection,
+    connection: PgConnection,
     Query: QueryClass,
     private readonly watched: WatchedConnection,
     private readonly settings: readonly string[],
