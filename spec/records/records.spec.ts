@@ -232,7 +232,7 @@ describe('Records', () => {
       )
       await parents.open()
       await parents.synchronize()
-      const lazy = new LazyTransaction(parents, 'master')
+      const lazy = new LazyTransaction(parents, 'write')
       const book = (title: string) => Object.assign(new Book(), { title })
       const shelf = Object.assign(new Shelf(), { name: 'one', books: [book('a'), book('a')] })
       expect((await saveRecord(lazy.manager, shelf))?.status).to.equal(409)
@@ -243,7 +243,7 @@ describe('Records', () => {
 
     it('needs no savepoint for one statement, which SQLite and MariaDB undo themselves', async () => {
       const asked: string[] = []
-      const lazy = new LazyTransaction(database, 'master')
+      const lazy = new LazyTransaction(database, 'write')
       const { logger } = database
       database.logger = {
         ...logger,

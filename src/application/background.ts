@@ -46,7 +46,7 @@ export class BackgroundWork implements Background {
     )
     setRequestLogger(ctx, this.logger)
     logFields(ctx, fields)
-    const transaction = new LazyTransaction(database, 'master', {
+    const transaction = new LazyTransaction(database, 'write', {
       onLost: (error) => ctx.log.error(error, 'database work that the job did not await has failed'),
       // Transactions count the attempts before this one.
       attempt: job.attempt - 1,

@@ -70,35 +70,70 @@ let limitCount = 0
 export function rateLimit(options: RateLimitOptions): RateLimit {
   checkNumbers('rateLimit()', options, { to: {} })
   limitCount += 1
-  // The `by` function may read the body, so the limit then runs after the body.
-  const beforeBody = options.by === undefined
-  const { to, by = (ctx) => clientNetwork(ctx.ip), failures = false, name = `limit-${limitCount}` } = options
-  const { ifStoreFails = 'pass' } = options
   checkName(options)
-  const store: LimitStore = options.store ?? new MemoryLimits()
-  const window = milliseconds(options.within)
-  const isCounted = new PerRequest<boolean>()
+  const limit = new Limit(options, options.name ?? `limit-${limitCount}`)
+  const rateLimit = (ctx: Context, next: Next) => limit.handle(ctx, next)
+  return Object.assign(rateLimit, {
+    beforeBody: limit.beforeBody,
+    openapi: description,
+    reset: (key: string) => limit.reset(key),
+    extension: limit,
+  })
+}
 
-  async function rateLimit(ctx: Context, next: Next): Promise<void> {
-    const key = by(ctx)
+/** A limit, and the requests that it has counted. */
+class Limit {
+  private readonly store: LimitStore
+  /** The `by` function may read the body, so the limit then runs after the body. */
+  readonly beforeBody: boolean
+  private readonly window: number
+  private readonly isCounted = new PerRequest<boolean>()
+
+  constructor(
+    private readonly options: RateLimitOptions,
+    private readonly name: string,
+  ) {
+    this.store = options.store ?? new MemoryLimits()
+    this.beforeBody = options.by === undefined
+    this.window = milliseconds(options.within)
+  }
+
+  async start(logger: Logger, env: string): Promise<void> {
+    const isShared = env === 'production' || workerNumber() !== undefined
+    if (this.store instanceof MemoryLimits && isShared) logger.warn(describeMemoryStore(this.name))
+    await this.store.start?.()
+  }
+
+  async stop(): Promise<void> {
+    await this.store.stop?.()
+  }
+
+  reset(key: string): Promise<void> {
+    return this.store.reset(this.hashKey(key))
+  }
+
+  async handle(ctx: Context, next: Next): Promise<void> {
+    const { by, failures } = this.options
+    const key = by ? by(ctx) : clientNetwork(ctx.ip)
     if (key === undefined) return next()
-    const hash = hashKey(key)
+    const hash = this.hashKey(key)
     // A request that is retried after a conflict is counted once. The value is false if the store has failed.
-    if (!isCounted.has(ctx)) await countRequest(ctx, hash)
+    if (!this.isCounted.has(ctx)) await this.countRequest(ctx, hash)
     await next()
-    if (failures && isCounted.get(ctx) && ctx.status < 400) await decrement(ctx, hash)
+    if (failures && this.isCounted.get(ctx) && ctx.status < 400) await this.decrement(ctx, hash)
   }
 
-  async function countRequest(ctx: Context, hash: string): Promise<void> {
-    const result = await callStore(ctx, () => store.increment(hash, window))
-    isCounted.set(ctx, result !== undefined)
-    if (result) check(ctx, result)
+  private async countRequest(ctx: Context, hash: string): Promise<void> {
+    const result = await this.callStore(ctx, () => this.store.increment(hash, this.window))
+    this.isCounted.set(ctx, result !== undefined)
+    if (result) this.rejectExcess(ctx, result)
   }
 
-  function check(ctx: Context, { count, milliseconds: remaining }: LimitCount): void {
+  private rejectExcess(ctx: Context, { count, milliseconds: remaining }: LimitCount): void {
+    const { to } = this.options
     const seconds = Math.max(1, Math.ceil(remaining / 1000))
-    ctx.append('RateLimit-Policy', `"${name}";q=${to};w=${Math.ceil(window / 1000)}`)
-    ctx.append('RateLimit', `"${name}";r=${Math.max(0, to - count)};t=${seconds}`)
+    ctx.append('RateLimit-Policy', `"${this.name}";q=${to};w=${Math.ceil(this.window / 1000)}`)
+    ctx.append('RateLimit', `"${this.name}";r=${Math.max(0, to - count)};t=${seconds}`)
     if (count <= to) return
     logAccess(ctx, 'rate_limited', currentUser(ctx))
     throw new TooManyRequests(seconds)
@@ -109,20 +144,20 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
    * right. Before the commit, a store in the database would wait for the request's own transaction. A limit before the body
    * has no commit to wait for: it runs outside of the transaction.
    */
-  async function decrement(ctx: Context, hash: string): Promise<void> {
-    const work = () => callStore(ctx, () => store.decrement(hash), 'pass')
-    if (!beforeBody && hasTransaction(ctx)) ctx.afterCommit(work)
+  private async decrement(ctx: Context, hash: string): Promise<void> {
+    const work = () => this.callStore(ctx, () => this.store.decrement(hash), 'pass')
+    if (!this.beforeBody && hasTransaction(ctx)) ctx.afterCommit(work)
     else await work()
   }
 
   /** Calls the store. If it fails, returns undefined, or throws ServiceUnavailable (503) with `reject`. */
-  async function callStore<T>(
+  private async callStore<T>(
     ctx: Context,
     work: () => Promise<T>,
-    onFailure = ifStoreFails,
+    onFailure = this.options.ifStoreFails,
   ): Promise<T | undefined> {
     try {
-      return await outsideTransaction(ctx, `rateLimit() "${name}"`, work)
+      return await outsideTransaction(ctx, `rateLimit() "${this.name}"`, work)
     } catch (cause) {
       // Not a failure of the store, but a mistake of the application.
       if (cause instanceof WaitsForItself) throw cause
@@ -134,25 +169,11 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   }
 
   /** Hashes a key, so that the store contains neither addresses nor accounts. */
-  function hashKey(key: string): string {
+  private hashKey(key: string): string {
     return createHash('sha256')
-      .update(JSON.stringify([name, key]))
+      .update(JSON.stringify([this.name, key]))
       .digest('base64url')
   }
-
-  return Object.assign(rateLimit, {
-    beforeBody,
-    openapi: description,
-    reset: (key: string) => store.reset(hashKey(key)),
-    extension: {
-      start: async (logger: Logger, env: string) => {
-        const isShared = env === 'production' || workerNumber() !== undefined
-        if (store instanceof MemoryLimits && isShared) logger.warn(describeMemoryStore(name))
-        await store.start?.()
-      },
-      stop: async () => store.stop?.(),
-    },
-  })
 }
 
 function checkName({ name, store }: RateLimitOptions): void {

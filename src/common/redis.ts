@@ -40,7 +40,7 @@ export interface IoRedisClient {
  * and `stop` closes it.
  */
 export class Redis {
-  private readonly connection: Connection
+  private readonly connection: RedisConnection
   /** Whether `start` has opened the connection, so that `stop` must close it. */
   private isOurs = false
 
@@ -100,7 +100,7 @@ export class Redis {
 }
 
 /** The common interface of the clients of both packages. */
-interface Connection {
+interface RedisConnection {
   /** Whether `open` must be called before the first command. */
   readonly isClosed: boolean
   /** Whether a command would wait for a new connection. ioredis does not count the first one, which `open` awaits. */
@@ -112,7 +112,7 @@ interface Connection {
   send(command: [string, ...string[]], signal: AbortSignal): Promise<unknown>
 }
 
-function ofNodeRedis(client: NodeRedisClient | NodeRedisSentinel): Connection {
+function ofNodeRedis(client: NodeRedisClient | NodeRedisSentinel): RedisConnection {
   return {
     get isClosed() {
       return !client.isOpen
@@ -131,7 +131,7 @@ function ofNodeRedis(client: NodeRedisClient | NodeRedisSentinel): Connection {
   }
 }
 
-function ofIoRedis(client: IoRedisClient): Connection {
+function ofIoRedis(client: IoRedisClient): RedisConnection {
   return {
     get isClosed() {
       return client.status === 'wait' || client.status === 'end'

@@ -10,16 +10,21 @@ import { explainConnectionError } from './engines/connection-errors.js'
 import { addressOf, hidePassword } from './engines/database-url.js'
 import type { ConnectionLimits } from './engines/engine.js'
 import { engineForUrl, engineOf } from './engines/engines.js'
+import { createRunner } from './engines/mode.js'
+import { MariadbRunner } from './engines/mariadb-runner.js'
+import { PostgresRunner } from './engines/postgres/query-runner.js'
 import type { Replication, Servers } from './engines/servers.js'
+import { PooledSqliteQueryRunner } from './engines/sqlite/pooled-query-runner.js'
 import { migrate, migrationStatus, rollback } from './migrations/run.js'
 import type { MigrationState, MigrationReport } from './migrations/run.js'
-// Publishes each statement of all query runners.
-import './queries/publish.js'
+import { publishStatements } from './queries/publish.js'
 import { ModelSubscriber } from '../models/model-subscriber.js'
 
 /** Milliseconds that the database has to respond to a ping. With replicas, the check passes anyway, so it ends before balancers give up. */
 const PING_TIMEOUT = 5000
 const PING_TIMEOUT_WITH_REPLICAS = 500
+
+for (const runner of [PooledSqliteQueryRunner, PostgresRunner, MariadbRunner]) publishStatements(runner)
 
 /** The database of one environment. */
 export interface DatabaseSettings {
@@ -186,7 +191,7 @@ export class Database extends DataSource {
    * @example const user = await database.read((tx) => tx.findOneBy(User, { email: 'ada@example.com' }))
    */
   async read<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    const runner = this.createQueryRunner('slave')
+    const runner = createRunner(this, 'read')
     try {
       return await work(runner.manager)
     } finally {

@@ -2,6 +2,7 @@ import { QueryFailedError, type ObjectLiteral, type QueryRunner, type Table } fr
 import { checkNumbers } from '../common/numbers.js'
 import { DeclarationError } from '../errors.js'
 import type { Database } from './database.js'
+import { createRunner } from './engines/mode.js'
 import { problemOf } from './engines/problems.js'
 import { explainMissingTable, pendingMigrations } from './migrations/pending.js'
 import { retryConflicts } from './retry-conflicts.js'
@@ -44,7 +45,7 @@ export class ExpiringTable {
   async start(): Promise<void> {
     await this.database.hold()
     const { name, describe, loss } = this.options
-    const runner = this.database.createQueryRunner('slave')
+    const runner = createRunner(this.database, 'read')
     try {
       const columns = describe(runner, name).columns.map((column) => column.name)
       const query = this.database.createQueryBuilder(runner).select(columns).from(name, name)

@@ -4,7 +4,7 @@ import { CommandError } from '../command-errors.js'
 import { modelFiles, readApplication, textOf } from './application.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
 import { commandLine, recordedCommand } from './arguments/command-line.js'
-import { KINDS } from './arguments/kinds.js'
+import { SOURCES } from './arguments/kinds.js'
 import { nameOf } from './arguments/names.js'
 import { destructionOf, type Destruction, type HasRun } from './destruction.js'
 import type { EditFile, FileAction } from './files/files.js'
@@ -117,7 +117,7 @@ function parameterOf([first, ...others]: readonly Attribute[], job: string): str
 
 /** The type of an argument, which JSON can carry. */
 function typeOf({ kind, isNullable, isList, values }: Attribute): string {
-  const type = { ...KINDS[kind], ...(kind === 'datetime' && { type: 'string' }) }.type
+  const type = { ...SOURCES[kind], ...(kind === 'datetime' && { type: 'string' }) }.type
   const own = kind === 'enum' ? values.map(quote).join(' | ') : kind === 'json' ? 'object' : type
   return isList ? `${own}[]` : isNullable ? `${own} | null` : own
 }

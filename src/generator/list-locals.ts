@@ -1,6 +1,6 @@
 import type { Attribute } from './arguments/attributes.js'
 import { specVariable, type Names } from './arguments/names.js'
-import { KINDS } from './arguments/kinds.js'
+import { SOURCES } from './arguments/kinds.js'
 import { timestampAttributes, type ListAttribute, type ListPlan } from './arguments/lists.js'
 import { quote } from './files/lines.js'
 
@@ -8,7 +8,7 @@ import { quote } from './files/lines.js'
 export function sortedColumns(list: ListPlan | undefined, attributes: readonly Attribute[]): string[] {
   return [...attributes, ...timestampAttributes]
     .filter((one) => list?.sorts.includes(one))
-    .filter(({ kind, isUnique }) => !KINDS[kind].isUnbounded && !isUnique)
+    .filter(({ kind, isUnique }) => !SOURCES[kind].isUnbounded && !isUnique)
     .map(({ name }) => name)
 }
 
@@ -27,7 +27,7 @@ export function listLocals(list: ListPlan | undefined, names: Names, includes: r
   const record = specVariable(names)
   const { filters, sorts, isDescending, searches } = list
   const declared = filters.map(
-    ({ name, kind }) => `${name}: [${KINDS[kind].operators.map(quote).join(', ')}]`,
+    ({ name, kind }) => `${name}: [${SOURCES[kind].operators.map(quote).join(', ')}]`,
   )
   const sorted = sorts.map(({ name }, index) => quote(isDescending && index === 0 ? `-${name}` : name))
   return {
@@ -79,7 +79,7 @@ function choicesOf(filters: readonly ListAttribute[], many: string): string {
 
 /** The first operator of a filter, with the value of the record. An empty value counts as not given. */
 function parameterOf({ name, kind, isNullable }: ListAttribute, record: string): string {
-  const { operators, type } = KINDS[kind]
+  const { operators, type } = SOURCES[kind]
   const [operator = ''] = operators
   const parameter = operator === 'eq' || operator === 'in' ? name : `'${name}.${operator}'`
   const value = `${record}.${name}`

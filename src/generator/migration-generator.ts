@@ -4,7 +4,7 @@ import { camelize } from 'inflection'
 import { CommandError } from '../command-errors.js'
 import { keysOfTable, readApplication, requireReference } from './application.js'
 import { parseAttributes, withoutUnique, type Attribute } from './arguments/attributes.js'
-import { KINDS } from './arguments/kinds.js'
+import { SOURCES } from './arguments/kinds.js'
 import type { FileAction } from './files/files.js'
 import { quote } from './files/lines.js'
 import { migrationNames } from './migration-names.js'
@@ -100,7 +100,7 @@ function adviceOn({ name, kind, isUnique, reference, samples }: Attribute, table
   const sample = `'${samples.json.replaceAll("'", '')}'`
   const value = /^'-?[\d.]+'$/.test(sample) ? sample : `"${sample}"`
   const advice =
-    isUnique || reference || KINDS[kind].lacksDefault
+    isUnique || reference || SOURCES[kind].lacksDefault
       ? 'Make the column nullable (nulls.X), and fill it'
       : `Add a default to the migration, like { default: ${value} }, or make the column nullable (nulls.X)`
   return `The rows that ${table} already has need a value for ${name}. ${advice}.`

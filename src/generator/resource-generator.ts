@@ -17,7 +17,7 @@ import {
   titleOf,
 } from './application.js'
 import { recordedResource, resourceCommand, type ResourceArguments } from './arguments/command-line.js'
-import { KINDS } from './arguments/kinds.js'
+import { SOURCES } from './arguments/kinds.js'
 import { parseAttributes, withoutUnique, type Attribute } from './arguments/attributes.js'
 import { destructionOf, importersOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
 import type { FileAction } from './files/files.js'
@@ -222,7 +222,7 @@ function parseUnique(word: string, attributes: readonly Attribute[], keys: reado
         `The columns are: ${columns.join(', ') || 'none'}. For a single column, use name:type:unique.`,
     )
   }
-  const long = attributes.find(({ name, kind }) => names.includes(name) && KINDS[kind].isUnbounded)
+  const long = attributes.find(({ name, kind }) => names.includes(name) && SOURCES[kind].isUnbounded)
   if (!long) return names
   throw new CommandError(
     `--unique ${word} has "${long.name}", but a ${long.kind} may be too long for an index. Use the type string.`,

@@ -21,12 +21,9 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
   const file = `spec/actions/${names.file}`
   const record = specVariable(names)
   const { item, collection } = names.paths
-  // A reference to the same model is left out of the spec.
-  const others = attributes.filter(isReference).filter((one) => one.reference.model.model !== model.model)
-  const referred = others.map((attribute) => ({
-    attribute,
-    ...makeInside(attribute.reference.model, plan, parents),
-  }))
+  const referred = referredOf(attributes, plan, parents)
+  const others = referred.map(({ attribute }) => attribute)
+  const referredModels = referred.flatMap(({ attribute, models }) => [attribute.reference.model, ...models])
   const plain = attributes.filter(({ reference }) => !reference)
   const keys = others.map((attribute) => `${attribute.name}: ${variableOf(attribute)}`)
   // The list of users contains the one who has signed in.
@@ -40,30 +37,15 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
   // The changed sample of the first record is greater than that of the newer one.
   const isFirst = given.some(({ name, kind }) => name === defaultSort(list) && kind !== 'bool')
   const ids = [isOnlyOne ? [] : 'newer.id', `${record}.id`].flat()
-  const parentSetup = parents.map((one, index) => {
-    return `const ${specVariable(one)} = ${make(one, parents[index - 1], ownerOf(one))}`
-  })
   const first = given.map((attribute) => modelValue(attribute, 'changed'))
   return {
     ...specPaths(file, model),
-    models: modelImportsOf(
-      [
-        model,
-        ...referred.flatMap(({ attribute, models }) => [attribute.reference.model, ...models]),
-        ...parents,
-      ],
-      file,
-    ),
+    models: modelImportsOf([model, ...referredModels, ...parents], file),
     /** The variables of the record, of its path, and of the path of the list. */
     record,
     item,
     list: collection,
-    values: members(plain, 'json'),
-    changes: members(plain, 'changed'),
-    sent: keys.length > 0 ? object(['...values', ...keys]) : 'values',
-    sentForm: fieldsOf(plain, 'values', [], keys),
-    changedForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"]),
-    staleForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"], ["lock_version: '0'"]),
+    ...bodiesOf(plain, keys),
     newer: argumentOf([
       ...belongsTo.map((key) => `${key}: ${record}.${key}`),
       ...given.map((attribute) => modelValue(attribute, 'json')),
@@ -85,16 +67,39 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
     setup: [
       ...(accounts ? [`${listsOwner ? '' : 'const '}owner = await make${accounts.model}()`] : []),
       ...(accounts ? ['await signIn(client, owner)'] : []),
-      ...parentSetup,
+      ...parents.map((it, i) => `const ${specVariable(it)} = ${make(it, parents[i - 1], ownerOf(it))}`),
       ...new Set(referred.flatMap(({ before }) => before)),
-      ...referred.map(({ attribute, source }) => {
-        const id = `(${source}).id`
-        return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`
-      }),
+      ...referred.map(({ attribute, source }) => assignId(attribute, source)),
       `${record} = ${make(model, parents.at(-1), owner, first)}`,
       ...(names.parent ? [`${collection} = \`${pathOf(names, parents)}\``] : []),
     ],
   }
+}
+
+/** The references, and how the records that they contain are created. A reference to the same model is left out of the spec. */
+function referredOf(attributes: readonly Attribute[], plan: ResourcePlan, parents: Nesting['parents']) {
+  return attributes
+    .filter(isReference)
+    .filter(({ reference }) => reference.model.model !== plan.model.model)
+    .map((attribute) => ({ attribute, ...makeInside(attribute.reference.model, plan, parents) }))
+}
+
+/** The bodies that a spec sends: JSON and forms. */
+function bodiesOf(plain: readonly Attribute[], keys: readonly string[]) {
+  return {
+    values: members(plain, 'json'),
+    changes: members(plain, 'changed'),
+    sent: keys.length > 0 ? object(['...values', ...keys]) : 'values',
+    sentForm: fieldsOf(plain, 'values', [], keys),
+    changedForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"]),
+    staleForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"], ["lock_version: '0'"]),
+  }
+}
+
+/** The source that assigns the id of a record to the variable of a reference. */
+function assignId(attribute: Attribute, source: string): string {
+  const id = `(${source}).id`
+  return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`
 }
 
 /** The support of specs that sign in; undefined if the application has no accounts. */

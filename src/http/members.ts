@@ -190,15 +190,7 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
     },
 
     bind(record, only) {
-      const keys = this.pathKeys
-      const isForm = hasForm(this)
-      const attributes = writableAttributes(record, only, this.route).filter(({ name }) => !keys.has(name))
-      return bind(record, attributes, {
-        body: this.request.body,
-        isJson: bodyKindOf(this) === 'json',
-        isForm,
-        timeZone: isForm ? this.timeZone : 'UTC',
-      })
+      return bindBody(this, record, only)
     },
 
     respond(first: Responses | ValidationErrors | number, responses: Responses = {}) {
@@ -216,6 +208,18 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
       this.redirect(refererOfThisSite(this) ?? urlOfThisSite(fallback))
     },
   }
+}
+
+function bindBody<T extends object>(ctx: Context, record: T, only: readonly string[] | undefined) {
+  const keys = ctx.pathKeys
+  const isForm = hasForm(ctx)
+  const attributes = writableAttributes(record, only, ctx.route).filter(({ name }) => !keys.has(name))
+  return bind(record, attributes, {
+    body: ctx.request.body,
+    isJson: bodyKindOf(ctx) === 'json',
+    isForm,
+    timeZone: isForm ? ctx.timeZone : 'UTC',
+  })
 }
 
 function send(

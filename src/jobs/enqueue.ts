@@ -2,7 +2,7 @@ import { milliseconds, newId, type Duration } from '../extension.js'
 import { DeclarationError } from '../index.js'
 import { toJson, uniqueKey } from './arguments.js'
 import type { JobDefinition } from './job.js'
-import type { NewJob } from './store.js'
+import type { JobRow } from './store.js'
 
 /** The options of `ctx.enqueue`. */
 export interface EnqueueOptions {
@@ -24,12 +24,12 @@ export interface EnqueueOptions {
  *
  * @throws DeclarationError when the arguments or the options are wrong
  */
-export function newJob(
+export function rowOf(
   { name, queue: ownQueue }: JobDefinition,
   queues: readonly string[],
   args: unknown,
   { delay, at, queue = ownQueue, unique = false }: EnqueueOptions,
-): NewJob {
+): JobRow {
   if (delay !== undefined && at !== undefined)
     throw new DeclarationError(`${name} is enqueued with \`delay\` and \`at\`. Use one of them.`)
   if (at !== undefined && !(at instanceof Date && Number.isFinite(at.getTime())))

@@ -22,11 +22,11 @@ import {
   type Queue,
 } from '../index.js'
 import type { ArgumentsOf } from './arguments.js'
-import { checkQueue, newJob, type EnqueueOptions } from './enqueue.js'
+import { checkQueue, rowOf, type EnqueueOptions } from './enqueue.js'
 import { definitionOf, Job, type JobClass, type JobDefinition } from './job.js'
 import { Run } from './run.js'
 import { schedulesOf, Ticks } from './schedules.js'
-import { JobStore, type ClaimedJob, type NewJob, type QueueCounts } from './store.js'
+import { JobStore, type ClaimedJob, type JobRow, type QueueCounts } from './store.js'
 import type { JobTableOptions } from './table.js'
 import { Worker, type WorkerOptions } from './worker.js'
 
@@ -148,7 +148,7 @@ export function jobQueue(database: Database, options: JobQueueOptions): JobQueue
     drain: queue.drain.bind(queue),
     counts: () => queue.store.counts(),
     internal: queue,
-    define: queue.declareNamed.bind(queue),
+    define: queue.define.bind(queue),
     push: queue.push.bind(queue),
   } as JobQueue
 }
@@ -181,25 +181,25 @@ export class Jobs {
     if (this.settings.lease < 1000)
       throw new DeclarationError('The `lease` of jobQueue() is less than a second. Use 1 second at least.')
     this.store = new JobStore(database, options)
-    for (const job of jobs) this.declare(definitionOf(job))
+    for (const job of jobs) this.defineClass(job)
     rejectDuplicates(schedulesOf(this.definitions.values()).map(({ name }) => name))
   }
 
   /** The hooks of its extension. */
   get hooks(): Hooks {
-    const add = this.add.bind(this)
+    const enqueueAll = this.enqueueAll.bind(this)
     const { database } = this.store
     return {
       injects: [...this.definitions.values()].map(({ target }) => target),
       members: {
         enqueue: {
           async value(this: Context, job: JobClass, args: unknown, options?: EnqueueOptions) {
-            return (await add(this, job, [args], options))[0]
+            return (await enqueueAll(this, job, [args], options))[0]
           },
         },
         enqueueAll: {
           value(this: Context, job: JobClass, list: readonly unknown[], options?: EnqueueOptions) {
-            return add(this, job, list, options)
+            return enqueueAll(this, job, list, options)
           },
         },
       },
@@ -228,12 +228,13 @@ export class Jobs {
   }
 
   /**
-   * Adds the definition of a job.
+   * Defines the job of a class.
    *
    * @throws DeclarationError when another job has its name, or when its queue is not declared
    */
-  private declare(definition: JobDefinition): void {
-    const { name, queue, target } = definition
+  private defineClass(target: JobClass): void {
+    const definition = definitionOf(target)
+    const { name, queue } = definition
     const other = this.definitions.get(name)
     if (other)
       throw new DeclarationError(
@@ -243,14 +244,14 @@ export class Jobs {
     this.definitions.set(name, definition)
   }
 
-  /** Declares the job of an extension, for which it makes a class. */
-  declareNamed(name: string, perform: (args: object, job: JobContext) => Promise<unknown>): void {
+  /** Defines the job of an extension, for which it makes a class. */
+  define(name: string, perform: (args: object, job: JobContext) => Promise<unknown>): void {
     const target = class {
       readonly perform = perform
     }
     Object.defineProperty(target, 'name', { value: name })
     Job({ name })(target)
-    this.declare(definitionOf(target))
+    this.defineClass(target)
   }
 
   /** Enqueues the job of an extension, whose arguments can be larger than those of an application. */
@@ -264,18 +265,23 @@ export class Jobs {
     args: unknown,
     options: EnqueueOptions = {},
   ): Promise<string | undefined> {
-    return (await this.store.insert(tx, [this.newJob(job, args, options)]))[0]
+    return (await this.store.insert(tx, [this.rowFor(job, args, options)]))[0]
   }
 
-  private async add(ctx: Context, job: JobClass, list: readonly unknown[], options: EnqueueOptions = {}) {
+  private async enqueueAll(
+    ctx: Context,
+    job: JobClass,
+    list: readonly unknown[],
+    options: EnqueueOptions = {},
+  ) {
     return this.insert(
       ctx,
-      list.map((args) => this.newJob(job, args, options)),
+      list.map((args) => this.rowFor(job, args, options)),
     )
   }
 
   /** Inserts jobs in the transaction of a request or a job. After the commit, wakes the worker, here or in another process. */
-  private insert(ctx: Context, jobs: readonly NewJob[]): Promise<string[]> {
+  private insert(ctx: Context, jobs: readonly JobRow[]): Promise<string[]> {
     return inTransaction(ctx, async ({ tx }) => {
       const ids = await this.store.insert(
         tx,
@@ -288,8 +294,8 @@ export class Jobs {
     })
   }
 
-  private newJob(job: JobClass, args: unknown, options: EnqueueOptions): NewJob {
-    const created = newJob(this.definitionOf(job), this.settings.queues, args, options)
+  private rowFor(job: JobClass, args: unknown, options: EnqueueOptions): JobRow {
+    const created = rowOf(this.definitionOf(job), this.settings.queues, args, options)
     if (this.background?.env === 'development') this.warnOfSecrets(created)
     return created
   }
@@ -303,7 +309,7 @@ export class Jobs {
     )
   }
 
-  private warnOfSecrets({ name, arguments: json }: NewJob): void {
+  private warnOfSecrets({ name, arguments: json }: JobRow): void {
     const secrets: string[] = []
     // Only to visit all members.
     JSON.parse(json, (member, value: unknown) => {

@@ -106,7 +106,7 @@ export class Ticks {
     for (const schedule of this.schedules) {
       const { name } = schedule
       const next = this.next.get(name)
-      if (next === undefined) await this.declare(schedule, now)
+      if (next === undefined) await this.begin(schedule, now)
       if (next !== undefined && next > now) continue
       // For the tick 0, `enqueue` does nothing.
       await this.enqueue(schedule, schedule.last(now) ?? 0)
@@ -116,7 +116,7 @@ export class Ticks {
   }
 
   /** Writes the row of a schedule that is new or has changed, so that the schedule begins with its next tick. */
-  private async declare({ name, text }: NamedSchedule, now: number): Promise<void> {
+  private async begin({ name, text }: NamedSchedule, now: number): Promise<void> {
     const { database, tables } = this.store
     const values = { expression: text, last_tick: now }
     const update = database.createQueryBuilder().update(tables.schedules).set(values)

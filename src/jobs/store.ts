@@ -4,7 +4,7 @@ import { DeclarationError, type Database } from '../index.js'
 import { tableNames, type JobTableOptions } from './table.js'
 
 /** A job to enqueue. */
-export interface NewJob {
+export interface JobRow {
   id: string
   name: string
   queue: string
@@ -19,7 +19,7 @@ export interface NewJob {
 }
 
 /** A job that this process has claimed, as its row was before the claim. */
-export interface ClaimedJob extends Readonly<Pick<NewJob, 'id' | 'name' | 'queue' | 'arguments'>> {
+export interface ClaimedJob extends Readonly<Pick<JobRow, 'id' | 'name' | 'queue' | 'arguments'>> {
   readonly state: 'waiting' | 'running'
   /** The number of earlier attempts. */
   readonly attempts: number
@@ -105,7 +105,7 @@ export class JobStore {
    *
    * @returns the ids of those that were inserted
    */
-  async insert(tx: EntityManager, jobs: readonly NewJob[]): Promise<string[]> {
+  async insert(tx: EntityManager, jobs: readonly JobRow[]): Promise<string[]> {
     const { now, skipLocked } = this.engine
     const ids: string[] = []
     for (let from = 0; from < jobs.length; from += batch) {
@@ -136,11 +136,11 @@ export class JobStore {
   async poll(claims: Claims): Promise<{ now: number; due: number }> {
     const first = claims.queues.map(
       (_, index) =>
-        `(SELECT due_at FROM ${this.jobs} WHERE queue = :${index} AND ${claimable(claims)} ORDER BY due_at LIMIT 1) AS q${index}`,
+        `(SELECT due_at FROM ${this.jobs} WHERE queue = :queue${index} AND ${claimable(claims)} ORDER BY due_at LIMIT 1) AS q${index}`,
     )
     const sql = `SELECT ${[`${this.engine.now} AS now`, ...first].join(', ')}`
-    // The keys of the spread queues are their indices.
-    const [row = {}] = await this.query(sql, { ...claims, ...claims.queues })
+    const queues = Object.fromEntries(claims.queues.map((queue, index) => [`queue${index}`, queue]))
+    const [row = {}] = await this.query(sql, { ...claims, ...queues })
     const { now, ...due } = row
     const times = Object.values(due).flatMap((time) => (time === null ? [] : Number(time)))
     return { now: Number(now), due: Math.min(Infinity, ...times) }

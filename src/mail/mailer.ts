@@ -60,10 +60,7 @@ type StoredMail = Omit<MailMessage, 'number' | 'date'>
 
 /** The mails of a request or a job. */
 interface Delivery {
-  /** Prepares a mail, and returns the function that sends it. */
-  prepare(ctx: Context, mail: Mail): () => void
-  /** Adds the job of a mail to the transaction; undefined if there is no queue. */
-  enqueue?: ((ctx: Context, mail: Mail) => void) | undefined
+  mailer: Mailer
   /** The functions that send the mails of a request without a transaction, after its handler has succeeded. */
   senders: (() => void)[]
 }
@@ -78,25 +75,47 @@ const deliveries = new PerRequest<Delivery>()
  * @throws DeclarationError at the start, when production lacks a setting; BadBaseUrl when `BASE_URL` is malformed
  */
 export function mailer(options: MailerOptions = {}): Extension {
-  const url = options.url ?? process.env['MAIL_URL']
-  const from = options.from ?? process.env['MAIL_FROM'] ?? 'no-reply@localhost'
-  // The mails that are being sent without the queue.
-  const pending = new Set<Promise<void>>()
-  let transport: Transporter | undefined
-  let usesInbox = true
-  /** Whether mails are collected when they are committed, and not when their jobs run: a spec passes with and without the queue. */
-  let isTest = false
-  /** The deadline of the shutdown. */
-  let end = new Date(0)
-
-  const { jobs } = options
-  jobs?.define(jobName, (args) => send(args as StoredMail))
+  const office = new Mailer(options)
 
   async function mailer(ctx: Context, next: Next): Promise<void> {
-    const delivery: Delivery = { prepare, enqueue: jobs && enqueue, senders: [] }
+    const delivery: Delivery = { mailer: office, senders: [] }
     deliveries.set(ctx, delivery)
     await next()
     if (ctx.status < 400) for (const send of delivery.senders) send()
+  }
+
+  return {
+    name: 'mailer',
+    middleware: mailer,
+    aroundJob(job, run) {
+      deliveries.set(job, { mailer: office, senders: [] })
+      return run()
+    },
+    start: (_logger, env) => office.start(env),
+    finish: (deadline) => office.finish(deadline),
+    stop: () => office.stop(),
+  }
+}
+
+/** Sends the mails of an application. */
+class Mailer {
+  readonly jobs: Queue | undefined
+  private readonly url: string | undefined
+  private readonly from: string
+  // The mails that are being sent without the queue.
+  private readonly pending = new Set<Promise<void>>()
+  private transport: Transporter | undefined
+  private usesInbox = true
+  /** Whether mails are collected when they are committed, and not when their jobs run: a spec passes with and without the queue. */
+  private isTest = false
+  /** The deadline of the shutdown. */
+  private end = new Date(0)
+
+  constructor(private readonly options: MailerOptions) {
+    this.url = options.url ?? process.env['MAIL_URL']
+    this.from = options.from ?? process.env['MAIL_FROM'] ?? 'no-reply@localhost'
+    this.jobs = options.jobs
+    this.jobs?.define(jobName, (args) => this.send(args as StoredMail))
   }
 
   /**
@@ -104,72 +123,66 @@ export function mailer(options: MailerOptions = {}): Extension {
    * there is a mail, for example because an address has an account. Outside of production, `prepare` itself renders the mail,
    * so that an error in the template is an error of the request.
    */
-  function prepare(ctx: Context, mail: Mail): () => void {
-    const message = usesInbox ? renderMail(ctx, mail, from) : undefined
+  prepare(ctx: Context, mail: Mail): () => void {
+    const message = this.usesInbox ? renderMail(ctx, mail, this.from) : undefined
     return () => {
       if (message) mails.add(message)
-      if (!transport) return
-      const render = () => message ?? renderMail(ctx, mail, from)
-      const work = deliver(ctx, mail.name, render, transport).then(
+      if (!this.transport) return
+      const render = () => message ?? renderMail(ctx, mail, this.from)
+      const work = deliver(ctx, mail.name, render, this.transport).then(
         () => ctx.log.info({ mail: mail.name }, `the mail ${mail.name} was sent`),
         (err: unknown) => ctx.log.error({ err, mail: mail.name }, `the mail ${mail.name} was not sent`),
       )
-      pending.add(work)
-      void work.finally(() => pending.delete(work))
+      this.pending.add(work)
+      void work.finally(() => this.pending.delete(work))
     }
   }
 
   /** Renders a mail just before the commit, and enqueues its job. */
-  function enqueue(ctx: Context, mail: Mail): void {
+  enqueue(ctx: Context, mail: Mail): void {
     beforeCommit(ctx, () => {
-      const message = renderMail(ctx, mail, from)
-      if (isTest) ctx.afterCommit(() => mails.add(message))
-      return jobs?.push(ctx, jobName, message)
+      const message = renderMail(ctx, mail, this.from)
+      if (this.isTest) ctx.afterCommit(() => mails.add(message))
+      return this.jobs?.push(ctx, jobName, message)
     })
   }
 
   /** Sends a mail of the queue. If the mail server rejects the mail permanently (a code from 500), the job is not retried. */
-  async function send(mail: StoredMail): Promise<void> {
-    if (usesInbox && !isTest) mails.add({ ...mail, date: new Date() })
-    if (!transport) return
+  private async send(mail: StoredMail): Promise<void> {
+    if (this.usesInbox && !this.isTest) mails.add({ ...mail, date: new Date() })
+    if (!this.transport) return
     try {
-      await transmit(mail, transport)
+      await transmit(mail, this.transport)
     } catch (error) {
       const { responseCode = 0 } = Object(error) as { responseCode?: number }
       throw responseCode >= 500 ? Object.assign(Object(error), { isPermanent: true }) : error
     }
   }
 
-  return {
-    name: 'mailer',
-    middleware: mailer,
-    aroundJob(job, run) {
-      deliveries.set(job, { prepare, enqueue: jobs && enqueue, senders: [] })
-      return run()
-    },
-    async start(_logger, env) {
-      // Throws if `BASE_URL` is malformed, which the first mail would report otherwise.
-      absoluteUrl('')
-      if (env === 'production') requireSettings(url)
-      usesInbox = env !== 'production'
-      isTest = env === 'test'
-      // Specs send no mails, unless they pass the `url` option: `MAIL_URL` is ignored.
-      const server = env === 'test' ? options.url : url
-      checkSettings(server, from)
-      // nodemailer is only loaded by applications that send mails.
-      if (server) transport = (await import('nodemailer')).createTransport(server)
-    },
-    async finish(deadline) {
-      end = deadline
-      await Promise.all(pending)
-    },
-    async stop() {
-      // The requests that were pending at the beginning of the shutdown may have sent mails, too.
-      const left = Math.max(0, end.getTime() - Date.now())
-      await Promise.race([Promise.all(pending), delay(left, undefined, { ref: false })])
-      transport?.close()
-      transport = undefined
-    },
+  async start(env: string): Promise<void> {
+    // Throws if `BASE_URL` is malformed, which the first mail would report otherwise.
+    absoluteUrl('')
+    if (env === 'production') requireSettings(this.url)
+    this.usesInbox = env !== 'production'
+    this.isTest = env === 'test'
+    // Specs send no mails, unless they pass the `url` option: `MAIL_URL` is ignored.
+    const server = env === 'test' ? this.options.url : this.url
+    checkSettings(server, this.from)
+    // nodemailer is only loaded by applications that send mails.
+    if (server) this.transport = (await import('nodemailer')).createTransport(server)
+  }
+
+  async finish(deadline: Date): Promise<void> {
+    this.end = deadline
+    await Promise.all(this.pending)
+  }
+
+  async stop(): Promise<void> {
+    // The requests that were pending at the beginning of the shutdown may have sent mails, too.
+    const left = Math.max(0, this.end.getTime() - Date.now())
+    await Promise.race([Promise.all(this.pending), delay(left, undefined, { ref: false })])
+    this.transport?.close()
+    this.transport = undefined
   }
 }
 
@@ -193,10 +206,11 @@ export function sendMail(requestOrJob: Context | JobContext, mail: Mail): void {
   }
   // The mail is rendered later, in the language of now.
   const localizedMail = { ...mail, locale: mail.locale ?? ctx.locale }
-  if (delivery.enqueue && mail.queued !== false) return delivery.enqueue(ctx, localizedMail)
-  const send = delivery.prepare(ctx, localizedMail)
+  const { mailer, senders } = delivery
+  if (mailer.jobs && mail.queued !== false) return mailer.enqueue(ctx, localizedMail)
+  const send = mailer.prepare(ctx, localizedMail)
   if (hasTransaction(ctx)) ctx.afterCommit(send)
-  else delivery.senders.push(send)
+  else senders.push(send)
 }
 
 /** Sends a mail after the response of its request. A job has no response, so its mail is sent at once. */

@@ -9,7 +9,7 @@ export type Direction = 'body' | 'response'
 const int32 = 2 ** 31
 
 /** The schema of each kind of values. The second argument adds the limits of bodies. */
-const KINDS: Record<Attribute['kind'], (attribute: Partial<Attribute>, isBody: boolean) => Schema> = {
+const SCHEMAS: Record<Attribute['kind'], (attribute: Partial<Attribute>, isBody: boolean) => Schema> = {
   string: ({ length }, isBody) => ({
     type: 'string',
     ...(isBody && length !== undefined && { maxLength: length }),
@@ -44,7 +44,7 @@ export type Values = Partial<Attribute> & Pick<Attribute, 'kind'>
 
 /** Returns the schema of single values. */
 export function valueSchema(values: Values, direction: Direction): Schema {
-  return KINDS[values.kind](values, direction === 'body')
+  return SCHEMAS[values.kind](values, direction === 'body')
 }
 
 /** Returns the schema of an attribute. A list of ids has no duplicates. */

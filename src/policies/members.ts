@@ -132,34 +132,21 @@ const foundParents = new PerRequest<readonly Model[]>()
 
 const isUnscoped = Symbol('resource-kit:unscoped')
 
-export function policyMembers(
-  policies: ReadonlyMap<Function, PolicyClass>,
-): PolicyMembers & ThisType<Context> {
+/** The policies of an application, by their models. */
+type Policies = ReadonlyMap<Function, PolicyClass>
+
+export function policyMembers(policies: Policies): PolicyMembers & ThisType<Context> {
   return {
     authorize(record, name) {
-      return observe(this, async () => {
-        const { handlerName, resource } = this.route
-        const isOwn = resource?.model === record.constructor
-        const ability = name ?? (resource && isOwn ? abilityOf(resource.action) : 'update')
-        const policy = policyOf(this, record.constructor)
-        if (!policy) throw new NoPolicy(record.constructor.name)
-        const isAuthorized = authorizations.get(this)?.get(record)?.abilities.has(ability)
-        if (isSaved(record) && !isAuthorized && this.bound(record).size > 0)
-          throw new AuthorizationTooLate(handlerName, record.constructor.name)
-        // The handler can change the record while the policy decides.
-        const storeAuthorization = prepareAuthorization(this, record, ability)
-        await requireAbility(this, policy, ability, record)
-        storeAuthorization()
-        return record
-      })
+      return observe(this, () => authorize(this, policies, record, name))
     },
 
     async can(ability, record) {
-      return decide(this, ability, record).allowed
+      return decide(this, policies, ability, record).allowed
     },
 
     canNow(ability, record) {
-      const { policy, allowed } = decide(this, ability, record)
+      const { policy, allowed } = decide(this, policies, ability, record)
       if (typeof allowed === 'boolean') return allowed
       throw new AsynchronousAbility(policy.name, ability)
     },
@@ -170,7 +157,7 @@ export function policyMembers(
 
     scopeFor(model, where) {
       if (policies.size === 0 || typeof model !== 'function' || isUnscoped in this) return undefined
-      const policy = policyOf(this, model)
+      const policy = policyOf(this, policies, model)
       return policy ? scopeOf(policy, userOf(this)) : inheritScope(this, model, where)
     },
 
@@ -184,26 +171,12 @@ export function policyMembers(
       return (foundParents.get(this) ?? []).flatMap((it) => (it.constructor === model ? it.id : []))
     },
 
-    async noteWrite(record, ability) {
-      if (isUnscoped in this || !policyOf(this, record.constructor)) return
-      const { handlerName, resource } = this.route
-      // The handler may have authorized the write itself, or what the handler is named after, such as `publish`.
-      const names = [ability, abilityOf(resource?.action ?? '')]
-      const authorization = authorizations.get(this)?.get(record)
-      if (authorization?.id !== undefined && authorization.id !== record.id)
-        throw new AuthorizedIdChanged(handlerName, record.constructor.name)
-      const allowed = names.find((name) => authorization?.abilities.has(name))
-      if (allowed && authorization?.abilities.get(allowed) !== ownerOf(this, record))
-        await this.authorize(record, allowed)
-      beforeCommit(this, () => {
-        const abilities = authorizations.get(this)?.get(record)?.abilities
-        if (!names.some((name) => abilities?.has(name)))
-          throw new AuthorizationNotPerformed(handlerName, record.constructor.name)
-      })
+    noteWrite(record, ability) {
+      return isUnscoped in this ? Promise.resolve() : noteWrite(this, policies, record, ability)
     },
 
     async noteMove(record, before) {
-      const policy = isUnscoped in this ? undefined : policyOf(this, record.constructor)
+      const policy = isUnscoped in this ? undefined : policyOf(this, policies, record.constructor)
       if (!policy) return
       const storeAuthorization = prepareAuthorization(this, record, 'update')
       await requireAbility(this, policy, 'update', before)
@@ -220,25 +193,65 @@ export function policyMembers(
         throw new AuthorizationNotPerformed(handlerName, lastPolicy.model.name)
     },
   }
+}
 
-  function decide(ctx: Context, ability: string, record: object) {
-    const [model, item] = typeof record === 'function' ? [record, undefined] : [record.constructor, record]
-    const policy = policyOf(ctx, model)
-    if (!policy) throw new NoPolicy(model.name)
-    if ((ctx.env === 'development' || ctx.env === 'test') && !isAbility(policy, ability))
-      throw new UnknownAbility(policy.name, ability)
-    const tx = transactionOf(ctx)?.manager
-    return { policy, allowed: isAllowed(policy, ability, userOf(ctx), item, tx) }
-  }
+async function authorize<T extends Model>(
+  ctx: Context,
+  policies: Policies,
+  record: T,
+  name: string | undefined,
+): Promise<T> {
+  const { handlerName, resource } = ctx.route
+  const isOwn = resource?.model === record.constructor
+  const ability = name ?? (resource && isOwn ? abilityOf(resource.action) : 'update')
+  const policy = policyOf(ctx, policies, record.constructor)
+  if (!policy) throw new NoPolicy(record.constructor.name)
+  const isAuthorized = authorizations.get(ctx)?.get(record)?.abilities.has(ability)
+  if (isSaved(record) && !isAuthorized && ctx.bound(record).size > 0)
+    throw new AuthorizationTooLate(handlerName, record.constructor.name)
+  // The handler can change the record while the policy decides.
+  const storeAuthorization = prepareAuthorization(ctx, record, ability)
+  await requireAbility(ctx, policy, ability, record)
+  storeAuthorization()
+  return record
+}
 
-  /** Returns the policy of a model, which the resource of the route or its parents declare, or else another resource. */
-  function policyOf(ctx: Context, model: Function): PolicyClass | undefined {
-    const declared = ctx.route?.resource?.policies.find((declaration) => declaration.model === model)
-    const policy = declared?.policy ?? policies.get(model)
-    const parent: unknown = Object.getPrototypeOf(model)
-    // A model inherits the policy of the model that it extends.
-    return policy ?? (typeof parent === 'function' ? policyOf(ctx, parent) : undefined)
-  }
+/** Requires that the policy of a written record is called before the commit. */
+async function noteWrite(ctx: Context, policies: Policies, record: Model, ability: string): Promise<void> {
+  if (!policyOf(ctx, policies, record.constructor)) return
+  const { handlerName, resource } = ctx.route
+  // The handler may have authorized the write itself, or what the handler is named after, such as `publish`.
+  const names = [ability, abilityOf(resource?.action ?? '')]
+  const authorization = authorizations.get(ctx)?.get(record)
+  if (authorization?.id !== undefined && authorization.id !== record.id)
+    throw new AuthorizedIdChanged(handlerName, record.constructor.name)
+  const allowed = names.find((name) => authorization?.abilities.has(name))
+  if (allowed && authorization?.abilities.get(allowed) !== ownerOf(ctx, record))
+    await ctx.authorize(record, allowed)
+  beforeCommit(ctx, () => {
+    const abilities = authorizations.get(ctx)?.get(record)?.abilities
+    if (!names.some((name) => abilities?.has(name)))
+      throw new AuthorizationNotPerformed(handlerName, record.constructor.name)
+  })
+}
+
+function decide(ctx: Context, policies: Policies, ability: string, record: object) {
+  const [model, item] = typeof record === 'function' ? [record, undefined] : [record.constructor, record]
+  const policy = policyOf(ctx, policies, model)
+  if (!policy) throw new NoPolicy(model.name)
+  if ((ctx.env === 'development' || ctx.env === 'test') && !isAbility(policy, ability))
+    throw new UnknownAbility(policy.name, ability)
+  const tx = transactionOf(ctx)?.manager
+  return { policy, allowed: isAllowed(policy, ability, userOf(ctx), item, tx) }
+}
+
+/** Returns the policy of a model, which the resource of the route or its parents declare, or else another resource. */
+function policyOf(ctx: Context, policies: Policies, model: Function): PolicyClass | undefined {
+  const declared = ctx.route?.resource?.policies.find((declaration) => declaration.model === model)
+  const policy = declared?.policy ?? policies.get(model)
+  const parent: unknown = Object.getPrototypeOf(model)
+  // A model inherits the policy of the model that it extends.
+  return policy ?? (typeof parent === 'function' ? policyOf(ctx, policies, parent) : undefined)
 }
 
 /**

@@ -349,14 +349,14 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
   if (unread.length === 0 && !files) return undefined
   const errors = new ValidationErrors()
   for (const field of files?.fields ?? [])
-    addError(ctx, record, errors, field, 'file_size', 'is too large', { max: files?.max })
+    addError(ctx, errors, { ...tooLarge, owner: record, field, values: { max: files?.max } })
   for (const { owner, prefix, attribute, value } of unread) {
     const { isList, nested, kind, name } = attribute
     const isBlank = !isList && (value === null || (typeof value === 'string' && value.trim() === ''))
     const type = isList ? 'list' : nested ? 'object' : kind
     const rule = isBlank ? 'present' : `type.${type}`
     const reason = isBlank ? 'cannot be blank' : `is not a ${type}`
-    addError(ctx, owner, errors, name, rule, reason, { values: attribute.values }, prefix)
+    addError(ctx, errors, { owner, prefix, field: name, rule, reason, values: { values: attribute.values } })
   }
   return errors
 }
@@ -377,18 +377,22 @@ function unreadFields(ctx: DataRequest, owner: object, prefix = ''): Unread[] {
   return [...own, ...inner]
 }
 
-function addError(
-  { translate }: DataRequest,
-  { constructor: model }: object,
-  errors: ValidationErrors,
-  field: string,
-  rule: string,
-  reason: string,
-  others: object = {},
-  prefix = '',
-): void {
+const tooLarge = { rule: 'file_size', reason: 'is too large' }
+
+/** Why the value of a field was not read. */
+interface Refusal extends Pick<Unread, 'owner'> {
+  prefix?: string
+  field: string
+  rule: string
+  reason: string
+  values: object
+}
+
+function addError({ translate }: DataRequest, errors: ValidationErrors, refusal: Refusal): void {
+  const { owner, prefix = '', field, rule, reason } = refusal
+  const { constructor: model } = owner
   const attribute = attributeName(model, field, translate)
-  const values = { attribute, ...others }
+  const values = { attribute, ...refusal.values }
   const own = `${attribute} ${reason}.`
   errors.add(prefix + field, rule, messageOf(model, field, rule, values, { own }, translate), values)
 }

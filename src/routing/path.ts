@@ -67,9 +67,10 @@ export class PathPattern {
   /** Returns the parts before and after the only parameter. Without a parameter, there is one part; with several, none. */
   private findSurroundings(): readonly [before?: string, after?: string] {
     if (this.params.length > 1 || this.segments.flat().some(({ kind }) => kind === 'rest')) return []
-    const template = `/${this.segments.map((tokens) => tokens.map(toTemplate).join('')).join('/')}`
-    const [before, after] = template.split('\0')
-    return after === undefined ? [before] : [before, after]
+    const parts = this.segments.flatMap((tokens) => ['/', ...tokens.map(toText)])
+    const param = parts.indexOf(undefined)
+    if (param < 0) return [parts.join('') || '/']
+    return [parts.slice(0, param).join(''), parts.slice(param + 1).join('')]
   }
 
   /** Assigns arguments to the parameters, and the other keys of objects to the query. */
@@ -151,9 +152,9 @@ function tokenize(segment: string): Token[] {
   })
 }
 
-/** Encodes text, and replaces a parameter by a character that no encoded text contains. */
-function toTemplate(token: Token): string {
-  return token.kind === 'text' ? encodeSegment(token.text) : '\0'
+/** The encoded text of a token; undefined for a parameter. */
+function toText(token: Token): string | undefined {
+  return token.kind === 'text' ? encodeSegment(token.text) : undefined
 }
 
 /** Converts a token to the syntax of path-to-regexp, and escapes the characters that have a meaning there. */

@@ -33,17 +33,11 @@ export function createResourceRoutes(
   const { singular: isSingular = false, model, fields, policy, requireMatch: requiresMatch } = options
   const names = resourceNames(path, isSingular)
   const param = options.param ?? names.param
+  const itemKey = param === names.param ? undefined : param
   const itemPath = isSingular ? path : `${path}/{${param}}`
   const paths = { resource: resource.name, collection: path, item: itemPath }
   const policies = model && policy ? [...mount.policies, { model, policy }] : mount.policies
-  const callWithResource = injector.factory<object>(resource)
-  const handle = (handlerName: string, method: string): Middleware => {
-    // The scanner and `@Route` have checked that each handler is a method, so `?.` is for the compiler only.
-    const call: Handler = (ctx) =>
-      callWithResource(ctx, (instance) => (instance as Record<string, Handler>)[handlerName]?.(ctx))
-    const middleware = toMiddleware(call, `${resource.name}.${handlerName}`)
-    return policies.length > 0 && !SAFE_METHODS.includes(method) ? guard(middleware) : middleware
-  }
+  const handle = handlerFactory(definition, injector, policies.length > 0)
   const appendMiddleware = (middleware: AnyMiddleware[]) => [
     ...mount.middleware,
     ...middleware.map((item) => injector.toFunction(item)),
@@ -64,7 +58,7 @@ export function createResourceRoutes(
       isSingular,
       hasPages: options.pages ?? true,
       param,
-      itemKey: param === names.param ? undefined : param,
+      itemKey,
       requiresMatch,
       parentKeys: mount.parents.map(({ key }) => key),
       itemPath,
@@ -80,22 +74,10 @@ export function createResourceRoutes(
     handler: handle(handler, route.method),
     declared: Reflect.get(resource.prototype, handler),
   }))
-  const item = mount.with({
-    path: itemPath,
-    itemPath,
-    parents: [
-      ...mount.parents,
-      {
-        key: names.param,
-        model,
-        param: isSingular ? undefined : param,
-        property: param === names.param ? 'id' : param,
-      },
-    ],
-    policies,
-    middleware: appendMiddleware(nestedMiddleware(decorations)),
-  })
-  return { item, routes }
+  const key = { param: isSingular ? undefined : param, property: itemKey ?? 'id' }
+  const parents = [...mount.parents, { key: names.param, model, ...key }]
+  const middleware = appendMiddleware(nestedMiddleware(decorations))
+  return { item: mount.with({ path: itemPath, itemPath, parents, policies, middleware }), routes }
 }
 
 /** @throws DeclarationError when the last segment of the path isn't a word */
@@ -104,6 +86,18 @@ function checkPath(path: string, name: string): void {
   throw new DeclarationError(
     `${name} is mounted at "${path}", which does not end in a word that can name its routes. Use a path like "/posts".`,
   )
+}
+
+/** Returns a function that creates the middleware of a handler. With policies, a handler that writes must call one. */
+function handlerFactory({ resource }: ResourceDefinition, injector: Injector, hasPolicies: boolean) {
+  const callWithResource = injector.factory<object>(resource)
+  return (name: string, method: string): Middleware => {
+    // The scanner and `@Route` have checked that each handler is a method, so `?.` is for the compiler only.
+    const call: Handler = (ctx) =>
+      callWithResource(ctx, (instance) => (instance as Record<string, Handler>)[name]?.(ctx))
+    const middleware = toMiddleware(call, `${resource.name}.${name}`)
+    return hasPolicies && !SAFE_METHODS.includes(method) ? guard(middleware) : middleware
+  }
 }
 
 /** Wraps a handler so that a successful request without a call of ctx.authorize is rejected. */

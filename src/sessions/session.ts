@@ -48,80 +48,109 @@ const requestSessions = new PerRequest<RequestSession>()
  * @throws SessionTooLarge in a request, when a browser would not keep the cookie
  */
 export function sessions(koa: Koa, options: SessionOptions): Middleware {
-  const { secret, env, store, maxAge = fortnight } = options
-  const secrets = sessionSecrets(secret, env)
-  const secure = env === 'production'
-  // Browsers accept a cookie of this name only from the host itself, over HTTPS.
-  const name = secure ? `__Host-${options.name}` : options.name
-  const signer = new Signer(name, secrets)
-  const attributes = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false }
-  const cookie = { ...attributes, maxAge }
-  const codec = cookieCodec(name, signer)
-  const storage = store
-    ? { store: requestStore(store), externalKey: idCookie(name, signer, cookie), genid: randomId }
-    : codec
-  koa.keys = secrets
-  const loaded: { default: typeof createSession } = require('koa-session')
-  const saveSession = loaded.default({ key: name, ...cookie, renew: true, ...storage }, koa)
-  // koa-session defines its property without types.
-  const koaSession = Object.getOwnPropertyDescriptor(koa.context, 'session') as KoaProperty
-  const flash = new FlashCookie(`${name}_flash`, new Signer(`${name}_flash`, secrets), attributes)
-  const members = sessionMembers({ cookie: name, flash, of: sessionOf })
-  Object.defineProperties(koa.context, Object.getOwnPropertyDescriptors(members))
-  const encode = store ? JSON.stringify : codec.encode
+  const requests = new Sessions(koa, options)
+  return function session(ctx, next) {
+    return requests.run(ctx, next)
+  }
+}
 
-  return async function session(ctx, next) {
-    // Otherwise Koa would refuse to set a Secure cookie behind a proxy that does not report HTTPS.
-    if (secure) cookiesOf(ctx).secure = true
-    beforeCommit(ctx, () => check(requestSessions.get(ctx)))
-    restoreOnRetry(ctx, () => {
-      const restore = requestSessions.get(ctx)?.takeSnapshot()
-      return () => (restore ? restore() : requestSessions.get(ctx)?.reset())
-    })
-    restoreOnRetry(ctx, () => flash.takeSnapshot(ctx))
-    await (store ? saveSession(ctx, () => handle(ctx, next)) : handleInCookie(ctx, next))
-    // After the session has been saved, so that a request that failed does not report success.
-    flash.write(ctx)
+/** The sessions of an application. */
+class Sessions {
+  private readonly secure: boolean
+  private readonly maxAge: number
+  private readonly hasStore: boolean
+  private readonly flash: FlashCookie
+  private readonly encode: (value: object) => string
+  private readonly saveSession: ReturnType<typeof createSession>
+  private readonly koaSession: KoaProperty
+
+  constructor(koa: Koa, { secret, env, store, maxAge = fortnight, name: suffix }: SessionOptions) {
+    this.maxAge = maxAge
+    this.hasStore = store !== undefined
+    const secure = env === 'production'
+    this.secure = secure
+    const secrets = sessionSecrets(secret, env)
+    // Browsers accept a cookie of this name only from the host itself, over HTTPS.
+    const name = secure ? `__Host-${suffix}` : suffix
+    const signer = new Signer(name, secrets)
+    const attributes = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false }
+    const cookie = { ...attributes, maxAge }
+    const codec = cookieCodec(name, signer)
+    this.encode = store ? JSON.stringify : codec.encode
+    const storage = store
+      ? { store: requestStore(store), externalKey: idCookie(name, signer, cookie), genid: randomId }
+      : codec
+    koa.keys = secrets
+    const loaded: { default: typeof createSession } = require('koa-session')
+    this.saveSession = loaded.default({ key: name, ...cookie, renew: true, ...storage }, koa)
+    // koa-session defines its property without types.
+    this.koaSession = Object.getOwnPropertyDescriptor(koa.context, 'session') as KoaProperty
+    this.flash = new FlashCookie(`${name}_flash`, new Signer(`${name}_flash`, secrets), attributes)
+    const members = sessionMembers({ cookie: name, flash: this.flash, of: (ctx) => this.open(ctx) })
+    Object.defineProperties(koa.context, Object.getOwnPropertyDescriptors(members))
   }
 
-  function sessionOf(ctx: Context): RequestSession {
+  /** Returns the session of a request, which begins at its first use. */
+  private open(ctx: Context): RequestSession {
     const existing = requestSessions.get(ctx)
     if (existing) return existing
-    const session = new RequestSession(ctx, koaSession)
+    const session = new RequestSession(ctx, this.koaSession)
     requestSessions.set(ctx, session)
     return session
   }
 
-  /** Checks that a session can be saved, in the form in which koa-session writes it. An unchanged session has been saved before. */
-  function check(session: RequestSession | undefined): void {
-    if (!session?.isChanged) return
-    encode({ content: session.content, _expire: Date.now() + maxAge, _maxAge: maxAge })
+  /** Runs the middleware below and the handler, and saves the session. */
+  async run(ctx: Context, next: Next): Promise<void> {
+    // Otherwise Koa would refuse to set a Secure cookie behind a proxy that does not report HTTPS.
+    if (this.secure) cookiesOf(ctx).secure = true
+    beforeCommit(ctx, () => this.check(requestSessions.get(ctx)))
+    restoreOnRetry(ctx, () => {
+      const restore = requestSessions.get(ctx)?.takeSnapshot()
+      return () => (restore ? restore() : requestSessions.get(ctx)?.reset())
+    })
+    restoreOnRetry(ctx, () => this.flash.takeSnapshot(ctx))
+    await (this.hasStore
+      ? this.saveSession(ctx, () => this.commitAfter(ctx, next))
+      : this.runInCookie(ctx, next))
+    // After the session has been saved, so that a request that failed does not report success.
+    this.flash.write(ctx)
   }
 
-  async function handle(ctx: Context, next: Next): Promise<void> {
+  /** Saves a session in its cookie if it was used. koa-session reads the cookie on first use. */
+  private async runInCookie(ctx: Context, next: Next): Promise<void> {
+    try {
+      await this.commitAfter(ctx, next)
+    } finally {
+      if (requestSessions.has(ctx)) await this.saveSession(ctx, () => Promise.resolve())
+    }
+  }
+
+  /** Commits the changes of the session, or undoes them if the request has failed. */
+  private async commitAfter(ctx: Context, next: Next): Promise<void> {
     try {
       await next()
-      if (ctx.status >= 500) return undo(ctx)
-      const session = requestSessions.get(ctx)
-      check(session)
-      await session?.prepareSave()
+      if (ctx.status >= 500) this.undo(ctx)
+      else await this.commit(requestSessions.get(ctx))
     } catch (error) {
-      undo(ctx)
+      this.undo(ctx)
       throw error
     }
   }
 
-  /** Saves a session in its cookie if it was used. koa-session reads the cookie on first use. */
-  async function handleInCookie(ctx: Context, next: Next): Promise<void> {
-    try {
-      await handle(ctx, next)
-    } finally {
-      if (requestSessions.has(ctx)) await saveSession(ctx, () => Promise.resolve())
-    }
+  private commit(session: RequestSession | undefined): Promise<void> | undefined {
+    this.check(session)
+    return session?.prepareSave()
   }
 
-  function undo(ctx: Context): void {
+  /** Checks that a session can be saved, in the form in which koa-session writes it. An unchanged session has been saved before. */
+  private check(session: RequestSession | undefined): void {
+    if (!session?.isChanged) return
+    const { maxAge } = this
+    this.encode({ content: session.content, _expire: Date.now() + maxAge, _maxAge: maxAge })
+  }
+
+  private undo(ctx: Context): void {
     requestSessions.get(ctx)?.undo()
-    flash.undo(ctx)
+    this.flash.undo(ctx)
   }
 }

@@ -1,6 +1,7 @@
 import type { QueryRunner, ReplicationMode } from 'typeorm'
 import type { Database } from '../database/database.js'
 import { Semaphore } from '../common/semaphore.js'
+import { createRunner } from '../database/engines/mode.js'
 import { ServiceUnavailable } from '../errors.js'
 import { SharedRunner } from './shared-runner.js'
 
@@ -36,7 +37,7 @@ export class Isolation {
       throw new Error('The tests are already isolated. Call isolate() once, in the outermost describe.')
     }
     const { database } = this
-    const runner = database.createQueryRunner('master')
+    const runner = createRunner(database, 'write')
     await runner.startTransaction()
     const shared = new SharedRunner(
       database,

@@ -98,7 +98,7 @@ describe(`Locked records on ${engine}`, () => {
     }
 
     function begin() {
-      const transaction = new LazyTransaction(database, 'master')
+      const transaction = new LazyTransaction(database, 'write')
       return { manager: transaction.manager, commit: () => transaction.commit() }
     }
   })

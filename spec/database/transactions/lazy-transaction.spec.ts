@@ -26,7 +26,7 @@ describe('new LazyTransaction(database, mode, { onIdle })', () => {
     const idle: number[] = []
     let now = 0
     const onIdle = (milliseconds: number) => idle.push(milliseconds)
-    const lazy = new LazyTransaction(database, 'master', { onIdle, now: () => now })
+    const lazy = new LazyTransaction(database, 'write', { onIdle, now: () => now })
     await work(lazy, (milliseconds) => (now += milliseconds))
     return idle
   }
@@ -142,7 +142,7 @@ describe('The statements of a transaction', () => {
 
   /** The first words of the statements that some work sends, in a request that reads or writes. */
   async function statementsOf(
-    mode: 'slave' | 'master',
+    mode: 'read' | 'write',
     work: (lazy: LazyTransaction) => Promise<unknown>,
     options: LazyOptions = {},
   ): Promise<string[]> {
@@ -161,7 +161,7 @@ describe('The statements of a transaction', () => {
   }
 
   it('of a request that only reads records do not include its begin on PostgreSQL', async () => {
-    const asked = await statementsOf('slave', async ({ manager }) => {
+    const asked = await statementsOf('read', async ({ manager }) => {
       await findBy(manager, Post, { title: 'one' })
       await findBy(manager, Post, { title: 'one' })
     })
@@ -173,7 +173,7 @@ describe('The statements of a transaction', () => {
   if (engine === 'postgres')
     it('of a request that only reads records do not limit the wait for locks late in the request', async () => {
       const read = ({ manager }: LazyTransaction) => findBy(manager, Post, { title: 'one' })
-      expect(await statementsOf('slave', read, { waited: 9_999, maxWait: 10_000 })).to.deep.equal(['SELECT'])
+      expect(await statementsOf('read', read, { waited: 9_999, maxWait: 10_000 })).to.deep.equal(['SELECT'])
     })
 
   it('begin it before a write, a lock, or a statement of the application', async () => {
@@ -182,7 +182,7 @@ describe('The statements of a transaction', () => {
       (tx: EntityManager) => findBy(tx, Post, { title: 'one' }, { lock: true }),
       (tx: EntityManager) => tx.insert(Post, { ...newPost('two'), id: crypto.randomUUID() }),
     ]) {
-      const asked = await statementsOf('slave', async ({ manager }) => {
+      const asked = await statementsOf('read', async ({ manager }) => {
         await findBy(manager, Post, { title: 'one' })
         await work(manager)
         await findBy(manager, Post, { title: 'one' })
@@ -197,8 +197,8 @@ describe('The statements of a transaction', () => {
   it('begin it before the first read at another isolation level, and in a request that writes', async () => {
     const read = ({ manager }: LazyTransaction) => findBy(manager, Post, { title: 'one' })
     const whole = ['BEGIN', 'SELECT', 'COMMIT']
-    expect(await statementsOf('master', read)).to.deep.equal(whole)
-    expect(await statementsOf('slave', read, { isolation: 'REPEATABLE READ' })).to.deep.equal(whole)
+    expect(await statementsOf('write', read)).to.deep.equal(whole)
+    expect(await statementsOf('read', read, { isolation: 'REPEATABLE READ' })).to.deep.equal(whole)
   })
 
   if (engine === 'postgres') {
@@ -212,13 +212,13 @@ describe('The statements of a transaction', () => {
       await database.close()
       database = await blogDatabase(url).open()
       await database.manager.save(newPost('one'))
-      const asked = await statementsOf('slave', ({ manager }) => findBy(manager, Post, { title: 'one' }))
+      const asked = await statementsOf('read', ({ manager }) => findBy(manager, Post, { title: 'one' }))
       expect(asked).to.deep.equal(['BEGIN', 'SELECT', 'COMMIT'])
     })
   }
 
   it('cannot be configured after the first read', async () => {
-    const lazy = new LazyTransaction(database, 'slave')
+    const lazy = new LazyTransaction(database, 'read')
     await findBy(lazy.manager, Post, { title: 'one' })
     expect(() => lazy.configure({ readOnly: true })).to.throw(TransactionAlreadyBegun)
     await lazy.rollback()
@@ -226,7 +226,7 @@ describe('The statements of a transaction', () => {
   })
 
   it('have no savepoint at the beginning, because the whole transaction can be undone', async () => {
-    const asked = await statementsOf('master', async ({ manager }) => {
+    const asked = await statementsOf('write', async ({ manager }) => {
       const insert = (title: string) => manager.transaction((inner) => inner.insert(Post, newPost(title)))
       await failure(manager.transaction((inner) => inner.query('SELECT nothing FROM nowhere')))
       await insert('kept')
@@ -252,7 +252,7 @@ describe('new LazyTransaction(database, mode, { waited, maxWait })', () => {
   ): Promise<void> {
     await withLibrary({ settings: { ...settings, pool } }, async ({ database }) => {
       const shelf = await newShelf(database)
-      const other = new LazyTransaction(database, 'master')
+      const other = new LazyTransaction(database, 'write')
       await other.manager.increment(Shelf, { id: shelf.id }, 'count', 1)
       try {
         await work(database, shelf)
@@ -280,7 +280,7 @@ describe('new LazyTransaction(database, mode, { waited, maxWait })', () => {
 
   it('waits for a connection, or the write lock of SQLite, for the rest of the time', () =>
     whileLocked(1, async (database) => {
-      const lazy = new LazyTransaction(database, 'master', late)
+      const lazy = new LazyTransaction(database, 'write', late)
       expect(await failure(lazy.manager.count(Shelf))).to.be.instanceOf(TransactionConflict)
       await lazy.rollback()
     }))
@@ -289,7 +289,7 @@ describe('new LazyTransaction(database, mode, { waited, maxWait })', () => {
     // A transaction that writes begins with the lock.
     if (engine === 'sqlite') this.skip()
     return whileLocked(2, async (database, shelf) => {
-      const lazy = new LazyTransaction(database, 'master', late)
+      const lazy = new LazyTransaction(database, 'write', late)
       const error = await failure(lazy.manager.increment(Shelf, { id: shelf.id }, 'count', 1))
       expect(explainDatabaseError(error)).to.be.instanceOf(ServiceUnavailable)
       await lazy.rollback()
@@ -320,8 +320,8 @@ describe('new LazyTransaction(database, mode, { waited, maxWait })', () => {
     for (const [where, insert] of Object.entries(inserts))
       for (const isFirst of [true, false])
         it(`${where}, as the ${isFirst ? 'first' : 'second'} statement`, async () => {
-          const other = new LazyTransaction(database, 'master')
-          const lazy = new LazyTransaction(database, 'master', { maxWait: 10_000 })
+          const other = new LazyTransaction(database, 'write')
+          const lazy = new LazyTransaction(database, 'write', { maxWait: 10_000 })
           try {
             await other.manager.insert(Post, newPost('taken'))
             if (!isFirst) await lazy.manager.insert(Post, newPost('kept'))

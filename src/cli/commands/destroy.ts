@@ -31,11 +31,11 @@ const ASKS =
 
 /** `kit destroy resource | model | auth | job | locale`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
-  const { folder = enterApplication, input = process.stdin, hasRun = hasRunMigration } = settings
   const command = new Command('destroy')
     .alias('d')
     .description('Deletes generated files.')
     .addHelpText('after', '\nExample:\n  $ kit destroy resource post')
+  const add = adder(command, out, settings)
   add('resource', resourceDestruction)
     .alias('r')
     .summary('delete the files of a resource')
@@ -75,9 +75,12 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
     .argument('<language>', 'code of the language: de, fr, pt-BR')
     .addHelpText('after', '\nExample:\n  $ kit destroy locale de')
   return command
+}
 
-  /** Adds a subcommand, which asks about the steps of a generator, and undoes those that are confirmed. */
-  function add(generator: string, destructionOf: Undo): Command {
+/** Returns a function that adds a subcommand, which asks about the steps of a generator, and undoes those that are confirmed. */
+function adder(command: Command, out: Output, settings: DestroySettings) {
+  const { folder = enterApplication, input = process.stdin, hasRun = hasRunMigration } = settings
+  return (generator: string, destructionOf: Undo): Command => {
     const sub = command.command(generator).option('-y, --yes', 'answer yes to every question')
     return sub.action(async (name: string, { yes }: { yes?: boolean }) => {
       const { actions, remark } = destructionOf(folder(), name, hasRun)

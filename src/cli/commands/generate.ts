@@ -29,26 +29,34 @@ interface WriteFlags {
 const DRY_RUN = new Option('--dry-run', 'list the files without writing them')
 const FORCE = new Option('--force', 'overwrite existing files')
 
+/** Where the subcommands write files and print. */
+interface Target {
+  folder: () => string
+  print: Print
+}
+
+/** Functions that add the arguments and the action of a subcommand. */
+const SUBCOMMANDS = { resource, model, auth, migration, job, locale, secret }
+
 /**
  * `kit generate resource | model | auth | job | migration | locale | secret`.
  *
  * @param folder the application's folder
  */
 export function generateCommand(out: Output, folder: () => string = enterApplication): Command {
-  const print = printTo(out)
-  const writeBy =
-    (generator: typeof resourceActions) =>
-    (name: string, attributes: string[], flags: ResourceArguments & WriteFlags) => {
-      write(folder(), generator(folder(), name, { ...flags, attributes }), flags, print)
-      reportSecrets(attributes, print)
-    }
   const command = new Command('generate')
     .alias('g')
     .description(
       'Generates code: a resource, a model, accounts, a job, a migration or a locale. Also prints secrets.',
     )
     .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
-  withResourceArguments(command.command('resource').alias('r'))
+  const target = { folder, print: printTo(out) }
+  for (const [name, build] of Object.entries(SUBCOMMANDS)) build(command.command(name), target)
+  return command
+}
+
+function resource(command: Command, { folder, print }: Target): void {
+  withResourceArguments(command.alias('r'))
     .summary('generate a resource')
     .description(
       'Generates a resource: handlers, model, migration, templates, texts and specs, and adds its route to src/app.ts. ' +
@@ -59,19 +67,28 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .addHelpText('after', RESOURCE_HELP)
     .action((name: string, attributes: string[], flags: ResourceArguments & WriteFlags) => {
       const left = flags.force ? leftFiles(folder(), name, { ...flags, attributes }) : []
-      writeBy(resourceActions)(name, attributes, flags)
+      write(folder(), resourceActions(folder(), name, { ...flags, attributes }), flags, print)
+      reportSecrets(attributes, print)
       if (left.length > 0)
         print(`The earlier command has also written ${left.join(', ')}. Delete what you no longer need.`)
     })
-  withModelArguments(command.command('model').alias('m'))
+}
+
+function model(command: Command, { folder, print }: Target): void {
+  withModelArguments(command.alias('m'))
     .summary('generate a model without a resource')
     .description('Generates a model, its spec and the migration for its table, without handlers and pages.')
     .addOption(DRY_RUN)
     .addOption(FORCE)
     .addHelpText('after', '\nExample:\n  $ kit generate model label name:string:unique --spec full')
-    .action(writeBy(modelActions))
+    .action((name: string, attributes: string[], flags: ResourceArguments & WriteFlags) => {
+      write(folder(), modelActions(folder(), name, { ...flags, attributes }), flags, print)
+      reportSecrets(attributes, print)
+    })
+}
+
+function auth(command: Command, { folder, print }: Target): void {
   command
-    .command('auth')
     .summary('generate accounts')
     .description(
       'Generates accounts: a model of users, sign-in, sign-up, password reset by mail, and change of password and address, ' +
@@ -95,8 +112,10 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
       authAdvice(folder()).forEach(print)
       reportPrivate(folder(), print)
     })
+}
+
+function migration(command: Command, { folder, print }: Target): void {
   command
-    .command('migration')
     .summary('generate a migration')
     .description(
       'Generates a migration. Its content depends on its name: create_posts, add_state_to_posts, remove_state_from_posts. ' +
@@ -112,7 +131,10 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
       write(folder(), migrationActions(folder(), name, attributes), flags, print)
       advice.forEach(print)
     })
-  withJobArguments(command.command('job').alias('j'))
+}
+
+function job(command: Command, { folder, print }: Target): void {
+  withJobArguments(command.alias('j'))
     .summary('generate a background job')
     .description(
       'Generates a background job and its spec, and adds the job to src/jobs.ts. The first job also gets that file, the migration ' +
@@ -133,8 +155,10 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
       }
       write(folder(), jobActions(folder(), name, { ...flags, attributes }), flags, print)
     })
+}
+
+function locale(command: Command, { folder, print }: Target): void {
   command
-    .command('locale')
     .summary('generate the files of a language')
     .description(
       'Generates a file for each file of English texts: the same ids with empty translations, and the English texts as ' +
@@ -144,13 +168,14 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .addOption(DRY_RUN)
     .addHelpText('after', '\nExample:\n  $ kit generate locale de')
     .action((word: string, flags: WriteFlags) => write(folder(), localeActions(folder(), word), flags, print))
+}
+
+function secret(command: Command, { print }: Target): void {
   command
-    .command('secret')
     .summary('print a secret')
     .description('Prints a secret for SESSION_SECRET: 64 random bytes.')
     .addHelpText('after', '\nExample:\n  $ SESSION_SECRET=$(kit generate secret) kit start')
     .action(() => print(randomBytes(64).toString('hex')))
-  return command
 }
 
 function write(folder: string, actions: readonly FileAction[], flags: WriteFlags, print: Print): void {

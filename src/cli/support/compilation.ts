@@ -20,15 +20,15 @@ import { updateRouteTypes, withSuggestions, writtenTypes } from './route-types.j
  * The files to compile: the `application` alone (`src`, `migrations`, `ormconfig.ts`), so that a mistake in a spec does not stop
  * it, or `everything` that tsconfig.json includes.
  */
-export type Scope = 'application' | 'everything'
+export type Extent = 'application' | 'everything'
 
 /**
  * Compiles the application, unless the compiled files are up to date.
  *
  * @throws BuildFailed with the compiler's output
  */
-export async function buildWhenStale(root: string, scope: Scope = 'application'): Promise<void> {
-  if (isStale(root, scope)) await build(root, scope)
+export async function buildWhenStale(root: string, extent: Extent = 'application'): Promise<void> {
+  if (isStale(root, extent)) await build(root, extent)
 }
 
 /**
@@ -37,7 +37,7 @@ export async function buildWhenStale(root: string, scope: Scope = 'application')
  *
  * @throws BuildFailed with the compiler's output; `dist` is then unchanged
  */
-export async function build(root: string, scope: Scope = 'application'): Promise<void> {
+export async function build(root: string, extent: Extent = 'application'): Promise<void> {
   removeAbandoned(root)
   // Unlike the folders of mkdtemp, other users can read this one: often another user runs the application.
   const folder = join(root, BUILDING + randomUUID())
@@ -45,9 +45,9 @@ export async function build(root: string, scope: Scope = 'application'): Promise
   try {
     // The clock of the file system is some milliseconds behind. By another clock, a change right after the start would look old.
     const began = new Date(Math.floor(statSync(folder).mtimeMs))
-    await compileWithRoutes(root, folder, scope)
+    await compileWithRoutes(root, folder, extent)
     stamp(join(folder, STAMPS.application), began)
-    if (scope === 'everything') stamp(join(folder, STAMPS.everything), began)
+    if (extent === 'everything') stamp(join(folder, STAMPS.everything), began)
     else keepSpecs(join(root, 'dist'), folder)
     replace(join(root, 'dist'), folder)
   } finally {
@@ -59,25 +59,25 @@ export async function build(root: string, scope: Scope = 'application'): Promise
  * Compiles, and writes the types of the routes. If the code does not compile, the reason may be that these types are old, so
  * they are written from code that is compiled without checks, and the code is then checked against the new types.
  */
-async function compileWithRoutes(root: string, folder: string, scope: Scope): Promise<void> {
+async function compileWithRoutes(root: string, folder: string, extent: Extent): Promise<void> {
   // Read before the first compilation, because `kit dev` may write them at any time.
   const before = writtenTypes(root)
   let failure: unknown
   let mistake: string | undefined
   try {
-    await compile(root, folder, scope)
+    await compile(root, folder, extent)
     // Commands that compile the application alone must be fast. `kit dev` gets the routes from the application itself.
-    if (scope === 'application' || hasCurrentRoutes(root)) return
+    if (extent === 'application' || hasCurrentRoutes(root)) return
     mistake = await updateRouteTypes(root, folder, (reason) => console.error(reason))
   } catch (error) {
     if (!(error instanceof BuildFailed) || writtenTypes(root) === undefined) throw error
     failure = error
-    await compile(root, folder, scope, ['--noCheck', '--noEmitOnError', 'false'])
+    await compile(root, folder, extent, ['--noCheck', '--noEmitOnError', 'false'])
     // The compiler's report also explains why the application cannot be loaded.
     mistake = await updateRouteTypes(root, folder, () => undefined)
   }
   // Compiles again if the types of the routes have changed.
-  if (writtenTypes(root) !== before) await compile(root, folder, scope)
+  if (writtenTypes(root) !== before) await compile(root, folder, extent)
   else if (failure) throw failure
   if (mistake !== undefined)
     throw new CommandError(`The application was not built, because it would not start. ${mistake}`)
@@ -94,13 +94,13 @@ function hasCurrentRoutes(root: string): boolean {
  * Whether a source has changed since the last build began, was not compiled yet, or was deleted. An application that was
  * deployed without its sources is up to date.
  */
-export function isStale(root: string, scope: Scope = 'application'): boolean {
+export function isStale(root: string, extent: Extent = 'application'): boolean {
   if (!existsSync(join(root, 'src'))) return false
-  const built = timeOf(join(root, 'dist', STAMPS[scope]))
-  const sources = timesOf(root, '.ts', scope)
+  const built = timeOf(join(root, 'dist', STAMPS[extent]))
+  const sources = timesOf(root, '.ts', extent)
   const settings = timeOf(join(root, 'tsconfig.json'))
   if ([settings, ...sources.values()].some((time) => time >= built)) return true
-  const compiled = timesOf(join(root, 'dist'), '.js', scope)
+  const compiled = timesOf(join(root, 'dist'), '.js', extent)
   return compiled.size !== sources.size || [...compiled.keys()].some((name) => !sources.has(name))
 }
 
@@ -130,17 +130,17 @@ function packageFolder(from: string, name: string): string | undefined {
 /** The prefix of the folders that running builds write to. */
 const BUILDING = '.dist-'
 
-/** The files in `dist` whose modification times tell when the last build of each scope began. */
-const STAMPS: Record<Scope, string> = { application: '.built', everything: '.built-with-specs' }
+/** The files in `dist` whose modification times tell when the last build of each extent began. */
+const STAMPS: Record<Extent, string> = { application: '.built', everything: '.built-with-specs' }
 
 function stamp(file: string, time: Date): void {
   writeFileSync(file, '')
   utimesSync(file, time, time)
 }
 
-async function compile(root: string, folder: string, scope: Scope, options: string[] = []): Promise<void> {
+async function compile(root: string, folder: string, extent: Extent, options: string[] = []): Promise<void> {
   const settings = ['--outDir', folder, '--noEmitOnError', '--pretty', String(hasColor()), ...options]
-  if (scope === 'everything') {
+  if (extent === 'everything') {
     await runCompiler(root, ['--project', root, ...settings])
     return
   }
@@ -213,14 +213,14 @@ function removeAbandoned(root: string): void {
 }
 
 /** The folders that are compiled, besides ormconfig.ts. */
-const FOLDERS: Record<Scope, string[]> = {
+const FOLDERS: Record<Extent, string[]> = {
   application: ['src', 'migrations'],
   everything: ['src', 'migrations', 'spec'],
 }
 
 /** The modification times of the sources or compiled files in a folder, by their names without extension. */
-function timesOf(folder: string, ending: '.ts' | '.js', scope: Scope): Map<string, number> {
-  const files = FOLDERS[scope].flatMap((source) =>
+function timesOf(folder: string, ending: '.ts' | '.js', extent: Extent): Map<string, number> {
+  const files = FOLDERS[extent].flatMap((source) =>
     filesIn(join(folder, source)).map((file) => join(source, file)),
   )
   const relevant = [...files, `ormconfig${ending}`].filter(

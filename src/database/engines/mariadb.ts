@@ -11,7 +11,7 @@ import {
   isMariadb,
   lockTimeouts,
   SERVER,
-  type Connection,
+  type MysqlConnection,
 } from './mysql-driver.js'
 import type { Servers } from './servers.js'
 import { noteReadOnly, ServerWatch, watchedConnections } from './server-watch.js'
@@ -169,7 +169,7 @@ export const mariadb: Engine = {
   },
 
   async *rows(runner, sql, values) {
-    const connection: Connection = await runner.connect()
+    const connection: MysqlConnection = await runner.connect()
     runner.dataSource.logger.logQuery(sql, values, runner)
     // The reader may pause, so the statement has no time limit. `configureMysqlDriver` gives mysql2's own limit to strings only.
     const query = { sql: `/*M!100100 SET STATEMENT max_statement_time = 0 FOR */ ${sql}`, values }
@@ -186,7 +186,7 @@ export const mariadb: Engine = {
 
   async discard(runner) {
     if (runner.isReleased) return
-    const connection: Connection = await runner.connect()
+    const connection: MysqlConnection = await runner.connect()
     connection.destroy()
   },
 
@@ -309,7 +309,7 @@ function textDetails({ options: { type } }: Driver): ColumnDetails {
 }
 
 /** The connections whose limit for locks is shorter than that of their database. */
-const withShorterLimit = new WeakSet<Connection>()
+const withShorterLimit = new WeakSet<MysqlConnection>()
 
 /** The query of a ping. A node of a cluster that is not ready rejects this query, but accepts `SELECT 1`. */
 const PING = 'SELECT 1 FROM (SELECT 1) AS one'
@@ -324,7 +324,7 @@ function refusesWrites(error: unknown): boolean {
 }
 
 function limitConnections(driver: MysqlDriver, limits: ConnectionLimits): Ping {
-  const connect: () => Promise<Connection> = driver.obtainMasterConnection.bind(driver)
+  const connect: () => Promise<MysqlConnection> = driver.obtainMasterConnection.bind(driver)
   const { acquire, ping } = limiterOf(
     limits,
     async () => {

@@ -3,11 +3,12 @@ import type { Readable } from 'node:stream'
 import { socketTimeoutMargin } from './connections.js'
 import type { ConnectionLimits } from './engine.js'
 import { MariadbRunner } from './mariadb-runner.js'
+import { createRunner } from './mode.js'
 import { watchedConnections, type ServerWatch, type WatchedConnection } from './server-watch.js'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
 
 /** The members of a `mysql2` connection that the framework uses. */
-export interface Connection {
+export interface MysqlConnection {
   query(sql: unknown, ...others: unknown[]): { stream(options: object): Readable }
   on(event: 'error', listener: (error: Error) => unknown): unknown
   off(event: 'error', listener: (error: Error) => unknown): unknown
@@ -19,7 +20,7 @@ export interface Connection {
 
 /** The members of a `mysql2` pool that this file uses. */
 interface Pool {
-  on(event: 'connection', listener: (connection: Connection) => void): void
+  on(event: 'connection', listener: (connection: MysqlConnection) => void): void
 }
 
 /**
@@ -99,7 +100,7 @@ export function lockTimeouts(milliseconds: number): string {
 
 /** Watches the statements of a connection, and gives each its own timeout, because mysql2 has none for a connection. */
 function observe(
-  connection: Connection,
+  connection: MysqlConnection,
   watched: WatchedConnection,
   { statementTimeout }: ConnectionLimits,
 ): void {
@@ -140,7 +141,7 @@ function detectMariadb(driver: MysqlDriver, limits: ConnectionLimits): void {
 }
 
 async function leadsToMariadb(driver: MysqlDriver, limits: ConnectionLimits): Promise<boolean> {
-  const runner = driver.createQueryRunner('master')
+  const runner = createRunner(driver, 'write')
   try {
     await runner.query(SESSION + timeouts(limits))
     return await isMariadb(runner)

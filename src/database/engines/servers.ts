@@ -22,7 +22,7 @@ export interface Reading {
 }
 
 /** The server of a request's transaction. */
-export interface Place {
+export interface Server {
   /** Its name in the log: `primary`, or its host and port. */
   name: string
   isReplica: boolean
@@ -43,7 +43,7 @@ export interface Servers {
   /** Whether requests can read from a replica at the moment. */
   readonly hasReplica: boolean
   /** Chooses the server of a runner that has no connection yet, or waits until the runner's server has reached the position. */
-  choose(runner: QueryRunner, reading: Reading): Place | Promise<Place>
+  choose(runner: QueryRunner, reading: Reading): Server | Promise<Server>
   /** Commits. Returns the position after the commit; undefined if nothing was sent to the server. */
   commit(runner: QueryRunner): Promise<bigint | undefined>
   /** The position of everything that a runner may have read. */

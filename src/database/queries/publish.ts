@@ -3,10 +3,7 @@ import { channels, className, type QueryMessage } from '../../common/channels.js
 import { captureStack, siteOf, type CallSite } from '../../common/place.js'
 import { TransactionConflict } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
-import { MariadbRunner } from '../engines/mariadb-runner.js'
-import { PostgresRunner } from '../engines/postgres/query-runner.js'
 import { problemOf } from '../engines/problems.js'
-import { PooledSqliteQueryRunner } from '../engines/sqlite/pooled-query-runner.js'
 import { maskedSql } from './masked-sql.js'
 
 /**
@@ -28,8 +25,8 @@ export interface StatementMessage extends QueryMessage {
 /** The method of TypeORM's query runners that runs a statement. */
 type Query = (this: QueryRunner, sql: string, values: unknown, isStructured?: boolean) => Promise<QueryResult>
 
-// Replaces the method that runs a statement in the query runner of each engine, so that every statement is published.
-for (const { prototype } of [PooledSqliteQueryRunner, PostgresRunner, MariadbRunner]) {
+/** Replaces the method of a class of query runners that runs a statement, so that every statement is published. */
+export function publishStatements({ prototype }: { prototype: QueryRunner }): void {
   // TypeScript cannot call an overloaded method with arguments that fit several of its signatures.
   const run = prototype.query as Query
   const query: Query = function query(sql, values, isStructured) {

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
-import type { DataSource, EntityManager, QueryRunner, ReplicationMode } from 'typeorm'
+import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { channels } from '../../common/channels.js'
 import {
@@ -13,12 +13,13 @@ import {
 } from '../../errors.js'
 import type { Engine } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
+import { createRunner, type Mode } from '../engines/mode.js'
 import { beginStatement } from '../queries/publish.js'
 import { RowStream } from './row-stream.js'
 import { RunningWork } from './running-work.js'
 import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
-import type { TransactionPlace } from './transaction-place.js'
+import type { TransactionServer } from './transaction-server.js'
 import { allows, type Goal, type TransactionState } from './transaction-state.js'
 import { TransactionWatch } from './transaction-watch.js'
 import { WaitLimit } from './wait-limit.js'
@@ -53,7 +54,7 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation' | 'replica'>
   /** The number of attempts of the request before this one (0), which is published with the end of the transaction. */
   attempt?: number
   /** Where it reads, on a database with several servers. */
-  place?: TransactionPlace | undefined
+  server?: TransactionServer | undefined
 }
 
 /**
@@ -61,7 +62,7 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation' | 'replica'>
  *
  * @example
  * ```ts
- * const transaction = new LazyTransaction(dataSource, 'master')
+ * const transaction = new LazyTransaction(dataSource, 'write')
  * await transaction.manager.save(post)
  * await transaction.commit()
  * ```
@@ -92,26 +93,26 @@ export class LazyTransaction {
   private readonly isReading: boolean
   private readonly limit: WaitLimit
   private readonly health: TransactionHealth
-  private readonly place: TransactionPlace | undefined
+  private readonly server: TransactionServer | undefined
   private readonly watch: TransactionWatch | undefined
   private readonly isAbandoned: () => boolean
   private readonly onIdle: LazyOptions['onIdle']
 
   /**
-   * @param mode `slave` for a transaction that only reads, which on SQLite does not wait for writers
+   * @param mode `read` for a transaction that only reads, which on SQLite does not wait for writers
    */
-  constructor(dataSource: DataSource, mode: ReplicationMode, options: LazyOptions = {}) {
+  constructor(dataSource: DataSource, mode: Mode, options: LazyOptions = {}) {
     const { isolation, replica, isAbandoned = () => false, onLost, onIdle, now = timeWaited } = options
     this.beginOptions = { isolation, readOnly: false, replica }
-    this.isReading = mode === 'slave'
+    this.isReading = mode === 'read'
     this.limit = new WaitLimit(options.waited, options.maxWait)
-    this.place = options.place
+    this.server = options.server
     this.watch = channels.transaction.hasSubscribers ? new TransactionWatch(options.attempt ?? 0) : undefined
     this.isAbandoned = isAbandoned
     this.onIdle = onIdle
     this.work = new RunningWork(onLost, onIdle && now)
-    this.runner = dataSource.createQueryRunner(mode)
-    this.health = new TransactionHealth(this.runner, this.place)
+    this.runner = createRunner(dataSource, mode)
+    this.health = new TransactionHealth(this.runner, this.server)
     this.manager = new TransactionManager(dataSource, this)
   }
 
@@ -220,7 +221,7 @@ export class LazyTransaction {
     try {
       if (allows(state, 'begun')) await this.commitAll()
       else if (this.health.endError) throw this.health.endError
-      else await this.place?.end(this.runner)
+      else await this.server?.end(this.runner)
       this.watch?.end(undefined, 'committed')
     } catch (error) {
       await this.rollback().catch(() => undefined)
@@ -234,7 +235,7 @@ export class LazyTransaction {
   async rollback(): Promise<void> {
     const state = this.end()
     if (state === 'new' || state === 'late') return this.afterEnd?.()
-    this.place?.fail()
+    this.server?.fail()
     try {
       if (await this.closeRows()) return await this.discard()
       await this.work.waitForStatements()
@@ -296,7 +297,7 @@ export class LazyTransaction {
     if (this.health.isInDoubt) await this.health.check()
     try {
       while (this.runner.isTransactionActive)
-        await (this.place?.commit(this.runner, this.hasWritten) ?? this.runner.commitTransaction())
+        await (this.server?.commit(this.runner, this.hasWritten) ?? this.runner.commitTransaction())
     } catch (error) {
       throw this.health.noteCommit(error)
     }
@@ -315,7 +316,7 @@ export class LazyTransaction {
     const from = performance.now()
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
-      const choosing = this.place?.choose(runner, this.beginOptions)
+      const choosing = this.server?.choose(runner, this.beginOptions)
       if (choosing) await choosing
       await (goal === 'begun' ? this.start() : runner.connect())
       this.limit.add(from)
@@ -334,7 +335,7 @@ export class LazyTransaction {
   private async start(): Promise<void> {
     const { isolation, readOnly } = this.beginOptions
     const beginning =
-      readOnly || this.place?.isReplica
+      readOnly || this.server?.isReplica
         ? this.engine.beginReadOnly(this.runner, isolation)
         : this.runner.startTransaction(isolation)
     if (!this.limit.isTooLong) return await beginning

@@ -12,7 +12,7 @@ import { explainDatabaseError } from '../database-errors.js'
 import type { Engine } from '../engines/engine.js'
 import { problemOf, wasNotSent } from '../engines/problems.js'
 import { engineOf } from '../engines/engines.js'
-import type { TransactionPlace } from './transaction-place.js'
+import type { TransactionServer } from './transaction-server.js'
 
 /**
  * Whether a transaction can still be committed. A handler may catch an error of the database after which the engine cannot
@@ -31,12 +31,12 @@ export class TransactionHealth {
 
   constructor(
     private readonly runner: QueryRunner,
-    private readonly place: TransactionPlace | undefined,
+    private readonly server: TransactionServer | undefined,
   ) {}
 
   /** Records the error of a statement, and returns the error to throw. */
   note<E>(error: E): E | Error {
-    this.place?.note(error)
+    this.server?.note(error)
     const problem = error instanceof QueryFailedError ? problemOf(error) : undefined
     // The database reports the same error if the server itself is read-only, which is a failure of the database.
     if (problem === 'readonly' && this.isReadOnly)
@@ -53,7 +53,7 @@ export class TransactionHealth {
 
   /** Records the error of the beginning, and returns the error to throw. */
   noteBegin(error: unknown): unknown {
-    this.place?.note(error)
+    this.server?.note(error)
     // Any other error comes from the connection.
     const isExplained = error instanceof QueryFailedError || error instanceof HttpError
     return isExplained ? error : new ServiceUnavailable('The database does not respond.', 5, { cause: error })
@@ -70,7 +70,7 @@ export class TransactionHealth {
   noteCommit(error: unknown): unknown {
     const isLost = error instanceof QueryFailedError && problemOf(error) === 'lost'
     if (!isLost || wasNotSent(error)) return this.note(error)
-    this.place?.note(error)
+    this.server?.note(error)
     return (this.failure = new OutcomeUnknown({ cause: error }))
   }
 

@@ -1,6 +1,6 @@
 import type { AttributeKind } from '../../models/attributes/attributes.js'
 import { BadAttribute, CommandError } from '../../command-errors.js'
-import { KINDS } from './kinds.js'
+import { SOURCES } from './kinds.js'
 import { isName, modelNamesOf, type Names } from './names.js'
 import { isSecretAttribute } from '../../naming/secret-names.js'
 import { collectionName, itemName } from '../../naming/words.js'
@@ -55,7 +55,7 @@ const ALIASES = new Map<string, AttributeType>([
 ])
 
 /** The list of types for `--help` and messages. */
-export const knownTypes: readonly string[] = [...Object.keys(KINDS), 'references', 'many']
+export const knownTypes: readonly string[] = [...Object.keys(SOURCES), 'references', 'many']
 
 /** The modifiers that create an index. */
 const INDEXES: readonly string[] = ['unique', 'index']
@@ -124,7 +124,7 @@ function partsOf(word: string): Parts {
     throw new BadAttribute(word, `it ends with "${unknown}", but only unique, index and shown are supported`)
   }
   const index = modifiers.find((one) => INDEXES.includes(one))
-  if (index && type in KINDS && KINDS[type as AttributeKind].isUnbounded) {
+  if (index && type in SOURCES && SOURCES[type as AttributeKind].isUnbounded) {
     const problem = `it ends with "${index}", but a ${type} may be too long for an index. Use the type string`
     throw new BadAttribute(word, problem)
   }

@@ -2,7 +2,7 @@ import { columnTypes } from '../../models/attributes/kinds.js'
 import { CommandError } from '../../command-errors.js'
 import { readAttribute, type AttributeArgument, type Digits, type Reference } from './attribute-argument.js'
 import { quote } from '../files/lines.js'
-import { KINDS } from './kinds.js'
+import { SOURCES } from './kinds.js'
 
 /** The digits of a plain `decimal`, which are also the default of `column()` in migrations. */
 const usualDigits: Digits = { precision: 10, scale: 2 }
@@ -81,7 +81,7 @@ export function versionAttributes(): Attribute[] {
 /** Adds the source texts for the scaffolds to an attribute. */
 function attributeOf(argument: AttributeArgument): Attribute {
   const { name, kind, isNullable, isList, values } = argument
-  const { type } = KINDS[kind]
+  const { type } = SOURCES[kind]
   const isRequired = !isNullable && kind !== 'bool' && !isList
   const own = kind === 'enum' ? values.map(quote).join(' | ') : type
   const nullable = isNullable && type !== 'unknown' ? `${own} | null` : own
@@ -110,7 +110,7 @@ function samplesOf({
 }: AttributeArgument): readonly [unknown, unknown] {
   if (kind === 'string' && /(^|_)email$/.test(name)) return ['first@example.com', 'second@example.com']
   if (kind === 'enum') return [values[0], values.at(-1)]
-  if (kind !== 'decimal') return KINDS[kind].samples
+  if (kind !== 'decimal') return SOURCES[kind].samples
   const { precision, scale } = digits
   const fraction = scale > 0 ? `.${'5'.padEnd(scale, '0')}` : ''
   // If all digits are after the point, the values are below 1.
@@ -152,7 +152,7 @@ function digitOptions({ precision, scale }: Digits): string {
 function field(argument: AttributeArgument, isRequired: boolean): string {
   const { name, kind, isNullable, isList, values, digits = usualDigits, reference } = argument
   if (isList && reference) return call('form.checkboxes', [quote(name), reference.model.many])
-  const { input, options } = KINDS[kind]
+  const { input, options } = SOURCES[kind]
   const step = kind === 'decimal' && digits.scale > 0 && `step: ${Number(`1e-${digits.scale}`)}`
   const settings = [options, step, isRequired && 'required: true']
   if (reference) return call('form.select', [quote(name), reference.model.many, object(settings)])
@@ -168,7 +168,7 @@ function show(argument: AttributeArgument, variable: string, record: string): st
   const { name, kind, isNullable, reference } = argument
   if (reference) return `!= display(${variable}.${reference.property})`
   const value = `${variable}.${name}`
-  const { helper } = KINDS[kind]
+  const { helper } = SOURCES[kind]
   if (kind === 'enum') {
     const text = `label(\`${record}.${name}.\${${value}}\`)`
     return isNullable ? `= ${value} && ${text}` : `= ${text}`

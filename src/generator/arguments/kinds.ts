@@ -26,7 +26,7 @@ const range = ['gte', 'lte']
 const period = ['gte', 'lt']
 
 /** The kinds, as the generator writes them. */
-export const KINDS: Record<AttributeKind, Kind> = {
+export const SOURCES: Record<AttributeKind, Kind> = {
   string: {
     type: 'string',
     input: 'text',

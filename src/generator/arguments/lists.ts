@@ -3,7 +3,7 @@ import { listParameters } from '../../records/lists/declaration.js'
 import { nearest } from '../../naming/spelling.js'
 import type { Attribute } from './attributes.js'
 import { namesIn, type ResourceArguments } from './command-line.js'
-import { KINDS } from './kinds.js'
+import { SOURCES } from './kinds.js'
 
 /** The queries that clients may send to a generated list. */
 export interface ListPlan {
@@ -57,7 +57,7 @@ export function parseList(
     )
   }
   for (const { name, kind } of searches) {
-    if (KINDS[kind].isSearchable) continue
+    if (SOURCES[kind].isSearchable) continue
     throw new CommandError(`--search has "${name}", which has the type ${kind}. Use attributes of text.`)
   }
   return { filters, sorts, isDescending: names[0]?.startsWith('-') ?? false, searches }
@@ -73,6 +73,6 @@ function findAttribute(option: string, name: string, known: readonly ListAttribu
         (near ? `Did you mean "${near}"?` : `Use some of ${names.join(', ')}.`),
     )
   }
-  if (KINDS[found.kind].operators.length > 0) return found
+  if (SOURCES[found.kind].operators.length > 0) return found
   throw new CommandError(`${option} has "${name}", which has the type ${found.kind}. Leave it out.`)
 }

@@ -52,69 +52,82 @@ export async function readParts(
   maxDelimiters: number,
   receiver: PartReceiver,
 ): Promise<void> {
-  const delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
-  // A delimiter begins with a line break, which the first one lacks at the start of the body.
-  let data: Buffer = crlf
-  let delimiters = 0
-
-  /** Removes the bytes before `start` from the data, and appends the next piece. */
-  async function readMore(start = 0): Promise<void> {
-    const piece = await next()
-    if (!piece) throw new BadRequest('The multipart body is incomplete.')
-    data = start < data.length ? Buffer.concat([data.subarray(start), piece]) : piece
-  }
-
-  /** Calls `pass` with the data from `start` to the next delimiter, and removes everything up to the end of the delimiter. */
-  async function readUntilDelimiter(start: number, pass: (piece: Buffer) => unknown): Promise<void> {
-    for (;;) {
-      const found = data.indexOf(delimiter)
-      // The end of the data may be the beginning of a delimiter.
-      const end = found < 0 ? data.length - delimiter.length + 1 : found
-      if (end > start) await pass(data.subarray(start, end))
-      if (found >= 0) {
-        if (found < start) throw new BadRequest('The content of a part begins with the boundary.')
-        if (++delimiters > maxDelimiters) throw new TooManyFields()
-        data = data.subarray(found + delimiter.length)
-        return
-      }
-      const rest = Math.max(0, end)
-      start = Math.max(0, start - rest)
-      await readMore(rest)
-    }
-  }
-
-  /** Removes the rest of a delimiter's line, but not its line break. Returns whether it was the last delimiter. */
-  async function readLineEnd(): Promise<boolean> {
-    let end = 0
-    for (;;) {
-      while (data.length < end + 2) await readMore()
-      if (end === 0 && data[0] === dash && data[1] === dash) return true
-      if (data[end] === cr && data[end + 1] === lf) break
-      if ((data[end] !== space && data[end] !== tab) || ++end > maxHeadersLength)
-        throw new BadRequest('A boundary of the multipart body is followed by other text.')
-    }
-    data = data.subarray(end)
-    return false
-  }
-
-  /** Removes the headers of a part, but not their last line break, with which a delimiter could begin. */
-  async function readHeaders(): Promise<Part> {
-    let end: number
-    while ((end = data.indexOf('\r\n\r\n')) < 0 && data.length <= maxHeadersLength) await readMore()
-    if (end < 0 || end > maxHeadersLength) throw new BadRequest('The headers of a part are too long.')
-    const lines = end === 0 ? [] : data.toString('utf8', crlf.length, end).split('\r\n')
-    data = data.subarray(end + crlf.length)
-    return partOf(headersOf(lines))
-  }
-
-  await readUntilDelimiter(0, () => {})
-  while (!(await readLineEnd())) {
-    await receiver.begin(await readHeaders())
-    await readUntilDelimiter(crlf.length, (piece) => receiver.content(piece))
+  const reader = new PartReader(next, boundary, maxDelimiters)
+  await reader.readUntilDelimiter(0, () => {})
+  while (!(await reader.readLineEnd())) {
+    await receiver.begin(await reader.readHeaders())
+    await reader.readUntilDelimiter(crlf.length, (piece) => receiver.content(piece))
     await receiver.end()
   }
   // Everything after the last delimiter is read and ignored.
   while (await next());
+}
+
+/** Reads a body piece by piece. */
+class PartReader {
+  private readonly delimiter: Buffer
+  // A delimiter begins with a line break, which the first one lacks at the start of the body.
+  private data: Buffer = crlf
+  private delimiters = 0
+
+  constructor(
+    private readonly next: () => Promise<Buffer | undefined>,
+    boundary: string,
+    private readonly maxDelimiters: number,
+  ) {
+    this.delimiter = Buffer.from(`\r\n--${boundary}`, 'latin1')
+  }
+
+  /** Removes the bytes before `start` from the data, and appends the next piece. */
+  private async readMore(start = 0): Promise<void> {
+    const piece = await this.next()
+    if (!piece) throw new BadRequest('The multipart body is incomplete.')
+    this.data = start < this.data.length ? Buffer.concat([this.data.subarray(start), piece]) : piece
+  }
+
+  /** Calls `pass` with the data from `start` to the next delimiter, and removes everything up to the end of the delimiter. */
+  async readUntilDelimiter(start: number, pass: (piece: Buffer) => unknown): Promise<void> {
+    for (;;) {
+      const found = this.data.indexOf(this.delimiter)
+      // The end of the data may be the beginning of a delimiter.
+      const end = found < 0 ? this.data.length - this.delimiter.length + 1 : found
+      if (end > start) await pass(this.data.subarray(start, end))
+      if (found >= 0) {
+        if (found < start) throw new BadRequest('The content of a part begins with the boundary.')
+        if (++this.delimiters > this.maxDelimiters) throw new TooManyFields()
+        this.data = this.data.subarray(found + this.delimiter.length)
+        return
+      }
+      const rest = Math.max(0, end)
+      start = Math.max(0, start - rest)
+      await this.readMore(rest)
+    }
+  }
+
+  /** Removes the rest of a delimiter's line, but not its line break. Returns whether it was the last delimiter. */
+  async readLineEnd(): Promise<boolean> {
+    let end = 0
+    for (;;) {
+      while (this.data.length < end + 2) await this.readMore()
+      if (end === 0 && this.data[0] === dash && this.data[1] === dash) return true
+      if (this.data[end] === cr && this.data[end + 1] === lf) break
+      if ((this.data[end] !== space && this.data[end] !== tab) || ++end > maxHeadersLength)
+        throw new BadRequest('A boundary of the multipart body is followed by other text.')
+    }
+    this.data = this.data.subarray(end)
+    return false
+  }
+
+  /** Removes the headers of a part, but not their last line break, with which a delimiter could begin. */
+  async readHeaders(): Promise<Part> {
+    let end: number
+    while ((end = this.data.indexOf('\r\n\r\n')) < 0 && this.data.length <= maxHeadersLength)
+      await this.readMore()
+    if (end < 0 || end > maxHeadersLength) throw new BadRequest('The headers of a part are too long.')
+    const lines = end === 0 ? [] : this.data.toString('utf8', crlf.length, end).split('\r\n')
+    this.data = this.data.subarray(end + crlf.length)
+    return partOf(headersOf(lines))
+  }
 }
 
 /** @throws BadRequest (400) when a header is malformed or repeated */

@@ -10,7 +10,8 @@ export interface SourceExcerpt {
   lines: Array<{ number: number; text: string; isMeant: boolean }>
 }
 
-interface Place {
+/** A line of a source file. */
+interface Site {
   file: string
   line: number
 }
@@ -28,20 +29,20 @@ const linesAround = 4
  * @param folder the folder of the application. No file outside of it is read, nor one of its node_modules.
  */
 export function sourceExcerpt(error: unknown, folder = process.cwd()): SourceExcerpt | undefined {
-  for (const place of placesOf(error)) {
-    const excerpt = excerptOf(place, folder)
+  for (const site of sitesOf(error)) {
+    const excerpt = excerptOf(site, folder)
     if (excerpt) return excerpt
   }
   return undefined
 }
 
 /** The `file` and `line` of the error, such as those of a template, and the lines of its stack. */
-function placesOf(error: unknown): Place[] {
+function sitesOf(error: unknown): Site[] {
   if (!(error instanceof Error)) return []
   const file: unknown = Reflect.get(error, 'file')
   const line: unknown = Reflect.get(error, 'line')
   const own = typeof file === 'string' && typeof line === 'number' ? [{ file, line }] : []
-  return [...own, ...framesOf(error).flatMap(placeOf)]
+  return [...own, ...framesOf(error).flatMap(siteOf)]
 }
 
 /** The lines of the stack below the message, which may contain any text. */
@@ -51,14 +52,14 @@ function framesOf({ message, stack = '' }: Error): string[] {
   return frames.split('\n').slice(1)
 }
 
-/** Parses a line of a stack: `    at PostsResource.show (/blog/src/actions/posts.ts:12:5)`. Returns one place, or none. */
-function placeOf(frame: string): Place[] {
+/** Parses a line of a stack: `    at PostsResource.show (/blog/src/actions/posts.ts:12:5)`. Returns one site, or none. */
+function siteOf(frame: string): Site[] {
   const [, where = '', line = ''] = /^\s+at (?:.*\()?(.+?):(\d+)(?::\d+)?\)?$/.exec(frame) ?? []
   if (where.startsWith('file:')) return [{ file: fileURLToPath(where), line: Number(line) }]
   return where.startsWith('/') || /^[A-Z]:\\/i.test(where) ? [{ file: where, line: Number(line) }] : []
 }
 
-function excerptOf({ file, line }: Place, folder: string): SourceExcerpt | undefined {
+function excerptOf({ file, line }: Site, folder: string): SourceExcerpt | undefined {
   const found = findFile(file, folder)
   if (!found) return undefined
   const all = readFileSync(found.path, 'utf8').split('\n')

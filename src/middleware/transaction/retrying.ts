@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../../context.js'
 import { snapshotForRetry } from '../../database/transactions/request-transaction.js'
 import { TransactionConflict } from '../../errors.js'
-import { ReplicaFailed } from './request-place.js'
+import { ReplicaFailed } from './request-server.js'
 import { snapshotResponse } from './response-snapshot.js'
 import { isRepeatable } from '../idempotency/request-key.js'
 
@@ -55,7 +55,8 @@ export async function retrying(
   let longest = 0
   let needsPrimary = false
   const restores = [snapshotResponse(ctx), snapshotForRetry(ctx)]
-  for (let count = 0; ; count += 1) {
+  let count = 0
+  for (;;) {
     const began = now()
     try {
       return await run({ count, waited: began - start, needsPrimary })
@@ -63,9 +64,8 @@ export async function retrying(
       const isTemporary = error instanceof ReplicaFailed || error instanceof TransactionConflict
       if (!isTemporary || ctx.res.headersSent || !isRetryable(ctx)) throw error
       if (error instanceof ReplicaFailed) {
+        // The run on the primary follows at once, and does not count as a retry.
         needsPrimary = true
-        // The run on the replica does not count as a retry.
-        count -= 1
         for (const restore of restores) restore()
         continue
       }
@@ -79,6 +79,7 @@ export async function retrying(
     for (const restore of restores) restore()
     // A random delay of about 10, 20, 40 milliseconds, so that the two transactions do not collide again.
     await delay(10 * 2 ** count * (0.5 + Math.random()))
+    count += 1
   }
 }
 

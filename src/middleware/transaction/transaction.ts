@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream'
 import type { Next } from 'koa'
 import type { Logger } from 'pino'
-import type { Context, Middleware } from '../../context.js'
+import type { Context, Hooks, Middleware } from '../../context.js'
 import type { Database } from '../../database/database.js'
 import { linksOf } from '../../records/links.js'
 import { chainsOf } from '../../records/within.js'
@@ -19,7 +19,7 @@ import { checkNumbers } from '../../common/numbers.js'
 import { OutcomeUnknown, PendingMigrations, RowsNotRead, ServiceUnavailable } from '../../errors.js'
 import { SAFE_METHODS } from '../../common/methods.js'
 import { isRepeatable } from '../idempotency/request-key.js'
-import { RequestPlace } from './request-place.js'
+import { RequestServer } from './request-server.js'
 import { maxDuration, retrying, type Attempt, type RetryingOptions } from './retrying.js'
 
 /** How clients other than browsers return the position of their last write. */
@@ -61,26 +61,82 @@ export interface TransactionOptions extends RetryingOptions, Pick<BeginOptions, 
  */
 export function transaction(database: Database, options: TransactionOptions = {}): Middleware {
   checkNumbers('transaction()', options, { retries: { isWhole: true }, idleLimit: {} })
-  let pending: string[] = []
-  /** The number of responses that stream rows. */
-  let streams = 0
-  /** Creates the place of a request, on a database with several servers. */
-  let placeOf: ((ctx: Context, hasReplicaFailed: boolean) => RequestPlace) | undefined
+  const requests = new Requests(database, options)
+  const transaction = (ctx: Context, next: Next) => requests.run(ctx, next)
+  return Object.assign(transaction, {
+    database,
+    callsAgain: true,
+    ...(requests.needsSecret && {
+      openapi: { headers: { [positionHeader]: { description: positionDescription } } },
+    }),
+    extension: requests,
+  })
+}
 
-  function transaction(ctx: Context, next: Next): Promise<void> {
-    const run = () => retrying(ctx, options, (attempt) => runOnce(ctx, next, attempt))
-    return pending.length > 0 ? rejectPending().then(run) : run()
+/** The transactions of the requests to one database. */
+class Requests implements Hooks {
+  readonly needsSecret?: string
+  private pending: string[] = []
+  /** The number of responses that stream rows. */
+  private streams = 0
+  /** Creates the server of a request, on a database that has several. */
+  private serverOf?: (ctx: Context, hasReplicaFailed: boolean) => RequestServer
+
+  constructor(
+    private readonly database: Database,
+    private options: TransactionOptions,
+  ) {
+    if (database.replication.urls.length > 0) this.needsSecret = 'The positions of replicas'
   }
 
-  async function rejectPending(): Promise<void> {
-    pending = await pendingMigrations(database)
-    if (pending.length > 0) throw new PendingMigrations(pending)
+  async start(logger: Logger, env: string): Promise<void> {
+    const { database } = this
+    await database.hold()
+    if (engineOf(database).isCluster?.(database)) this.options = { retries: 5, ...this.options }
+    if (this.options.checksMigrations ?? env === 'development')
+      this.pending = await pendingMigrations(database)
+    else if (env !== 'test') await warnOfPending(database, logger)
+    const servers = await database.watch((change) => logger.info(change))
+    if (!servers) return
+    const { Positions } = await import('./positions.js')
+    // A replica that is more than `maxLag` behind is not read.
+    const positions = new Positions(Math.max(60_000, 4 * database.replication.maxLag))
+    this.serverOf = (ctx, hasReplicaFailed) => new RequestServer(servers, positions, ctx, hasReplicaFailed)
+  }
+
+  async checkRoutes(routes: readonly ListRoute[], logger: Logger, env: string): Promise<void> {
+    // They reject wrong properties with `@RelationIds`, and wrong names of `@Within`.
+    for (const metadata of this.database.entityMetadatas) {
+      linksOf(metadata)
+      chainsOf(metadata)
+    }
+    const lists = declaredLists(this.database, routes)
+    if (env === 'development' && this.pending.length === 0)
+      await logListWarnings(this.database, lists, logger)
+  }
+
+  stop(): Promise<void> {
+    return this.database.release()
+  }
+
+  check(): Promise<void> {
+    return this.database.check()
+  }
+
+  run(ctx: Context, next: Next): Promise<void> {
+    const run = () => retrying(ctx, this.options, (attempt) => this.runOnce(ctx, next, attempt))
+    return this.pending.length > 0 ? this.rejectPending().then(run) : run()
+  }
+
+  private async rejectPending(): Promise<void> {
+    this.pending = await pendingMigrations(this.database)
+    if (this.pending.length > 0) throw new PendingMigrations(this.pending)
   }
 
   /** Runs the middleware below and the handler in a transaction. */
-  async function runOnce(ctx: Context, next: Next, attempt: Attempt): Promise<void> {
-    const place = placeOf?.(ctx, attempt.needsPrimary)
-    const lazy = lazyTransaction(ctx, database, options, attempt, place)
+  private async runOnce(ctx: Context, next: Next, attempt: Attempt): Promise<void> {
+    const server = this.serverOf?.(ctx, attempt.needsPrimary)
+    const lazy = lazyTransaction(ctx, this.database, this.options, attempt, server)
     beginTransaction(ctx, lazy)
     try {
       await (environmentOf(ctx) === 'production' ? next() : watchWaits(lazy, next))
@@ -88,34 +144,34 @@ export function transaction(database: Database, options: TransactionOptions = {}
         await checkBeforeCommit(ctx)
         rejectUncompared(ctx, lazy.manager)
       }
-      place?.rejectFailure()
+      server?.rejectFailure()
     } catch (error) {
       await rollback(ctx, lazy)
-      place?.rejectFailure(error)
+      server?.rejectFailure(error)
       throw explainDatabaseError(
-        await explainMissingTable(database, error, environmentOf(ctx) === 'development'),
+        await explainMissingTable(this.database, error, environmentOf(ctx) === 'development'),
         undefined,
-        database.entityMetadatas,
+        this.database.entityMetadatas,
       )
     }
     if (ctx.status >= 400) return rollbackResponse(ctx, lazy)
     if (lazy.isStreaming && SAFE_METHODS.includes(ctx.method) && ctx.body instanceof Readable)
-      return streamOn(ctx, lazy, ctx.body)
+      return this.streamOn(ctx, lazy, ctx.body)
     try {
       await lazy.commit()
     } catch (error) {
-      place?.rejectFailure(error)
+      server?.rejectFailure(error)
       throw explainCommit(ctx, error)
     }
     await runHooks(ctx, lazy)
   }
 
   /** Ends the transaction with the response, whose body reads rows. */
-  async function streamOn(ctx: Context, lazy: LazyTransaction, body: Readable): Promise<void> {
+  private async streamOn(ctx: Context, lazy: LazyTransaction, body: Readable): Promise<void> {
     // Streams use at most half of the connections, so that other requests do not wait for slow clients.
-    if (streams >= Math.max(1, Math.floor(database.pool / 2))) {
+    if (this.streams >= Math.max(1, Math.floor(this.database.pool / 2))) {
       await rollback(ctx, lazy)
-      throw new ServiceUnavailable(`${streams} responses already stream rows of the database.`, 5)
+      throw new ServiceUnavailable(`${this.streams} responses already stream rows of the database.`, 5)
     }
     // The callbacks of `ctx.afterCommit` run when the transaction has been committed.
     const rows = await lazy.streamOn(() => runHooks(ctx, lazy))
@@ -123,46 +179,12 @@ export function transaction(database: Database, options: TransactionOptions = {}
     rows.once('error', (error) => body.destroy(error))
     // Nobody reads the body.
     if (ctx.method === 'HEAD' || ctx.res.closed) return rollback(ctx, lazy)
-    streams += 1
+    this.streams += 1
     ctx.res.once('close', () => {
-      streams -= 1
+      this.streams -= 1
       void rollback(ctx, lazy)
     })
   }
-
-  return Object.assign(transaction, {
-    database,
-    callsAgain: true,
-    ...(database.replication.urls.length > 0 && {
-      openapi: { headers: { [positionHeader]: { description: positionDescription } } },
-    }),
-    extension: {
-      ...(database.replication.urls.length > 0 && { needsSecret: 'The positions of replicas' }),
-      start: async (logger: Logger, env: string) => {
-        await database.hold()
-        if (engineOf(database).isCluster?.(database)) options = { retries: 5, ...options }
-        if (options.checksMigrations ?? env === 'development') pending = await pendingMigrations(database)
-        else if (env !== 'test') await warnOfPending(database, logger)
-        const servers = await database.watch((change) => logger.info(change))
-        if (!servers) return
-        const { Positions } = await import('./positions.js')
-        // A replica that is more than `maxLag` behind is not read.
-        const positions = new Positions(Math.max(60_000, 4 * database.replication.maxLag))
-        placeOf = (ctx, hasReplicaFailed) => new RequestPlace(servers, positions, ctx, hasReplicaFailed)
-      },
-      checkRoutes: async (routes: readonly ListRoute[], logger: Logger, env: string) => {
-        // They reject wrong properties with `@RelationIds`, and wrong names of `@Within`.
-        for (const metadata of database.entityMetadatas) {
-          linksOf(metadata)
-          chainsOf(metadata)
-        }
-        const lists = declaredLists(database, routes)
-        if (env === 'development' && pending.length === 0) await logListWarnings(database, lists, logger)
-      },
-      stop: () => database.release(),
-      check: () => database.check(),
-    },
-  })
 }
 
 /** Creates the transaction of a request. It begins with the first query. */
@@ -175,15 +197,14 @@ function lazyTransaction(
     idleLimit = environmentOf(ctx) === 'development' ? 100 : Infinity,
   }: TransactionOptions,
   { count, waited }: Attempt,
-  place: RequestPlace | undefined,
+  server: RequestServer | undefined,
 ): LazyTransaction {
-  // `slave` is TypeORM's name for a connection that reads. On SQLite a transaction that has read cannot always write, so a
-  // retry uses `master`, which waits for the write lock before it reads.
-  const mode = SAFE_METHODS.includes(ctx.method) && count === 0 ? 'slave' : 'master'
+  // On SQLite a transaction that has read cannot always write, so a retry waits for the write lock before it reads.
+  const mode = SAFE_METHODS.includes(ctx.method) && count === 0 ? 'read' : 'write'
   return new LazyTransaction(database, mode, {
     isolation,
     replica,
-    place,
+    server,
     waited,
     maxWait: Math.max(maxDuration, database.acquireTimeout),
     isAbandoned: () => ctx.req.socket.destroyed,

@@ -68,7 +68,7 @@ export class ListSelection {
       if (filter.column) this.conditions.push(this.writer.compare(filter.column, operator, values))
       else {
         const scoped = addRelatedScopes(work, this.metadata, custom)
-        this.wheres.push(readAlternatives(this.metadata, scoped) ?? noRecords)
+        this.wheres.push(readAlternatives(this.metadata, scoped) ?? noAlternatives)
       }
     }
     for (const word of query.words) this.conditions.push(this.writer.writeSearch(definition.search, word))
@@ -165,7 +165,7 @@ export class ListSelection {
 }
 
 /** Stands for conditions that no record meets. It is recognized by identity: TypeORM finds every record by an empty list. */
-const noRecords: object[] = []
+const noAlternatives: object[] = []
 
 /** Reads conditions that compare columns with values; undefined if there are others, which TypeORM must write. */
 function readColumnConditions(metadata: EntityMetadata, where: object): [ListColumn, unknown][] | undefined {
@@ -191,7 +191,7 @@ function addConditions(
   id: string,
 ): void {
   const { name, target } = metadata
-  if (where === noRecords) return void builder.andWhere('1 = 0')
+  if (where === noAlternatives) return void builder.andWhere('1 = 0')
   const isRelation = (path: string) => metadata.findRelationWithPropertyPath(path) !== undefined
   const hasRelations = [where].flat().some((conditions: object) => Object.keys(conditions).some(isRelation))
   if (!hasRelations) return void builder.andWhere(new Brackets((brackets) => brackets.where(where)))

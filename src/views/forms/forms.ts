@@ -35,8 +35,8 @@ import type { ViewContext } from '../view-context.js'
  */
 export class Form extends Fields {
   readonly action: string
-  readonly #method: FormMethod
-  #hasFile = false
+  private readonly method: FormMethod
+  private hasFile = false
 
   constructor(
     context: ViewContext,
@@ -45,17 +45,17 @@ export class Form extends Fields {
   ) {
     super(context, name, errors)
     this.action = actionPath(action)
-    this.#method = method
+    this.method = method
   }
 
   /** Renders the hidden fields: `_method`, the CSRF token, the version of a saved record, and the key of a new record. */
   hiddenFields(): Html {
     const version = versionField(this.record)
-    const key = this.#method === 'POST' && isNewRecord(this.record) && this.context.newKey?.()
+    const key = this.method === 'POST' && isNewRecord(this.record) && this.context.newKey?.()
     const versionOrKey = version
       ? hiddenField(version.name, version.value)
       : key && hiddenField('idempotency_key', key)
-    return html`${hiddenFields(this.context, this.#method)}${versionOrKey}`
+    return html`${hiddenFields(this.context, this.method)}${versionOrKey}`
   }
 
   /** Renders the errors, with a link to each field. The browser focuses the summary when the page opens. Empty without errors. */
@@ -68,27 +68,27 @@ export class Form extends Fields {
    * shown in a multi-line field, because browsers remove them from others.
    */
   text(attribute: string, options: FieldOptions = {}): Html {
-    return this.#input('text', attribute, textValue, options)
+    return this.input('text', attribute, textValue, options)
   }
 
   /** Renders a multi-line text field. */
   textarea(attribute: string, options: FieldOptions = {}): Html {
-    return this.#textarea(attribute, textValue, options)
+    return this.area(attribute, textValue, options)
   }
 
   /** Renders a number field. It accepts whole numbers only, unless you set `step` (`0.01`, or `any`). */
   number(attribute: string, options: FieldOptions = {}): Html {
-    return this.#input('number', attribute, textValue, options)
+    return this.input('number', attribute, textValue, options)
   }
 
   /** Renders a date field. */
   date(attribute: string, options: FieldOptions = {}): Html {
-    return this.#input('date', attribute, dateValue, options)
+    return this.input('date', attribute, dateValue, options)
   }
 
   /** Renders a time field. */
   time(attribute: string, options: FieldOptions = {}): Html {
-    return this.#input('time', attribute, timeValue, { step: 'any', ...options })
+    return this.input('time', attribute, timeValue, { step: 'any', ...options })
   }
 
   /**
@@ -100,16 +100,16 @@ export class Form extends Fields {
     const zone = timeZone.replaceAll('_', ' ')
     const hint = this.context.t(timeZone === 'UTC' ? 'kit.utc' : 'kit.time_zone', { zone })
     const format = (value: unknown) => dateTimeValue(value, timeZone)
-    const withOffset = dateTimeWithOffset(this.#currentValue(attribute), timeZone)
+    const withOffset = dateTimeWithOffset(this.currentValue(attribute), timeZone)
     const hidden = withOffset === undefined ? undefined : hiddenField(attribute, withOffset)
-    return this.#input('datetime-local', attribute, format, { step: 'any', hint, ...options }, hidden)
+    return this.input('datetime-local', attribute, format, { step: 'any', hint, ...options }, hidden)
   }
 
   /** Renders a multi-line text field for JSON. */
   json(attribute: string, options: FieldOptions = {}): Html {
     // Text that is not JSON is shown as it was sent.
     const isSubmitted = this.context.submittedValue?.(this.record, attribute) !== undefined
-    return this.#textarea(attribute, isSubmitted ? textValue : jsonValue, {
+    return this.area(attribute, isSubmitted ? textValue : jsonValue, {
       class: 'code',
       spellcheck: 'false',
       ...options,
@@ -121,7 +121,7 @@ export class Form extends Fields {
    * saved record is NULL.
    */
   checkbox(attribute: string, options: FieldOptions = {}): Html {
-    const value = this.#currentValue(attribute)
+    const value = this.currentValue(attribute)
     const unticked = value === null && !isNewRecord(this.record) ? '' : 'false'
     const checked = value === true || value === 'true'
     const input = this.attributesOf(attribute, options, { type: 'checkbox', value: 'true', checked })
@@ -139,12 +139,12 @@ export class Form extends Fields {
    * record that is not one of the choices is one more choice, so that it stays as it is.
    */
   select(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
-    const selected = this.#values(attribute)
-    const offered = this.#offer(attribute, choices)
+    const selected = this.values(attribute)
+    const offered = this.offer(attribute, choices)
     if (!offered.isComplete) {
       return options.multiple
         ? this.checkboxes(attribute, choices, options)
-        : this.#idField(attribute, offered, options)
+        : this.idField(attribute, offered, options)
     }
     // A required field with a value needs no empty option.
     const isChosen = offered.choices.some((choice) => selected.includes(choiceValue(choice)))
@@ -154,7 +154,7 @@ export class Form extends Fields {
       options,
       html`${options.multiple && hiddenField(attribute, '')}<select${this.attributesOf(attribute, options)}>
         ${!options.multiple && !(options.required && isChosen) && blank}${offered.choices.map((choice) =>
-          option(choice, selected, (word) => this.#wordLabel(attribute, word)),
+          option(choice, selected, (word) => this.wordLabel(attribute, word)),
         )}
       </select>`,
     )
@@ -166,10 +166,10 @@ export class Form extends Fields {
    * for the selected ones, and a text field for the id of another one.
    */
   checkboxes(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
-    const offered = this.#offer(attribute, choices)
+    const offered = this.offer(attribute, choices)
     const hint = offered.isComplete ? options.hint : idHint(this.context, offered)
-    const boxes = offered.choices.map((choice, index) => this.#box(attribute, choice, index, options))
-    if (!offered.isComplete) boxes.push(...this.#otherIds(attribute, offered))
+    const boxes = offered.choices.map((choice, index) => this.box(attribute, choice, index, options))
+    if (!offered.isComplete) boxes.push(...this.otherIds(attribute, offered))
     const isEmpty = boxes.length === 0
     const group = attributes({
       class: 'field checkboxes',
@@ -189,11 +189,11 @@ export class Form extends Fields {
    * be, which `application.js` checks before the form is sent.
    */
   file(attribute: string, options: FieldOptions = {}): Html {
-    this.#hasFile = true
+    this.hasFile = true
     const { filesLimit } = this.context
     const max = filesLimit === undefined ? undefined : sizeText(filesLimit)
     const values = { attribute: this.labelOf(attribute, options), max }
-    return this.#input('file', attribute, () => '', {
+    return this.input('file', attribute, () => '', {
       value: undefined,
       hint: max && this.context.t('kit.files_limit', values),
       'data-files-limit': filesLimit,
@@ -204,12 +204,12 @@ export class Form extends Fields {
 
   /** Renders the button that sends the form. If the form has a file field, it sends the form as multipart. */
   submit(text = this.context.t('kit.save')): Html {
-    const enctype = this.#hasFile && 'multipart/form-data'
+    const enctype = this.hasFile && 'multipart/form-data'
     return html`<button${attributes({ class: 'primary', type: 'submit', formenctype: enctype })}>${text}</button>`
   }
 
   /** Renders an input. If browsers would change the value in an input of this type, it is shown in a text field. */
-  #input(
+  private input(
     defaultType: string,
     attribute: string,
     format: (value: unknown) => string,
@@ -217,35 +217,35 @@ export class Form extends Fields {
     hidden?: Html,
   ): Html {
     const type = String(options.type ?? defaultType)
-    const value = type === 'password' ? undefined : format(this.#currentValue(attribute))
+    const value = type === 'password' ? undefined : format(this.currentValue(attribute))
     if (value === undefined || canHold(type, value)) {
       const tag = inputTag(this.attributesOf(attribute, options, { type, value }))
       return this.field(attribute, options, html`${hidden}${tag}`)
     }
     // These attributes belong to other types.
     const rest = { ...options, type: undefined, step: undefined, min: undefined, max: undefined }
-    if (!canHold('text', value)) return this.#textarea(attribute, format, rest)
+    if (!canHold('text', value)) return this.area(attribute, format, rest)
     const tag = inputTag(this.attributesOf(attribute, { ...rest, type: 'text' }, { value }))
     return this.field(attribute, options, tag)
   }
 
   /** Browsers drop a line break right after the tag. The additional one preserves a line break at the start of the text. */
-  #textarea(attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
-    const text = format(this.#currentValue(attribute))
+  private area(attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
+    const text = format(this.currentValue(attribute))
     const tag = this.attributesOf(attribute, options)
     return this.field(attribute, options, html`<textarea${tag}>${'\n'}${text}</textarea>`)
   }
 
   /** The submitted value, if it could not be converted to the attribute's type; otherwise the record's value. */
-  #currentValue(attribute: string): unknown {
+  private currentValue(attribute: string): unknown {
     const value: unknown = Reflect.get(this.record, attribute)
     return this.context.submittedValue?.(this.record, attribute) ?? value
   }
 
   /** Renders a checkbox of a group. */
-  #box(attribute: string, choice: Choice, index: number, options: FieldOptions): Html {
+  private box(attribute: string, choice: Choice, index: number, options: FieldOptions): Html {
     const value = choiceValue(choice)
-    const id = this.#partId(attribute, index)
+    const id = this.partId(attribute, index)
     const input = attributes({
       ...options,
       label: undefined,
@@ -256,21 +256,21 @@ export class Form extends Fields {
       id,
       name: attribute,
       value,
-      checked: this.#values(attribute).includes(value),
+      checked: this.values(attribute).includes(value),
       'aria-invalid': this.invalidOf(attribute),
     })
     return html`<div class="choice">
       ${inputTag(input)}
-      <label for="${id}">${choiceLabel(choice, (word) => this.#wordLabel(attribute, word))}</label>
+      <label for="${id}">${choiceLabel(choice, (word) => this.wordLabel(attribute, word))}</label>
     </div>`
   }
 
   /** Renders a text field for the id of one more record, or a field for each submitted value that no choice has. */
-  #otherIds(attribute: string, { choices }: Offer): Html[] {
+  private otherIds(attribute: string, { choices }: Offer): Html[] {
     const offered = choices.map(choiceValue)
-    const others = this.#values(attribute).filter((value) => value !== '' && !offered.includes(value))
+    const others = this.values(attribute).filter((value) => value !== '' && !offered.includes(value))
     return (others.length > 0 ? others : ['']).map((value, index) => {
-      const id = this.#partId(attribute, offered.length + index)
+      const id = this.partId(attribute, offered.length + index)
       const input = { type: 'text', id, name: attribute, value, 'aria-invalid': this.invalidOf(attribute) }
       return html`<label for="${id}">${this.context.t('kit.another_id')}</label>
         ${inputTag(attributes(input))}`
@@ -278,13 +278,13 @@ export class Form extends Fields {
   }
 
   /** The first part has the id of the attribute, to which error messages link. */
-  #partId(attribute: string, index: number): string {
+  private partId(attribute: string, index: number): string {
     return index === 0 ? this.idOf(attribute) : this.idOf(attribute, String(index + 1))
   }
 
   /** A text field for the id of a record. */
-  #idField(attribute: string, offered: Offer, options: FieldOptions): Html {
-    const value = textValue(this.#currentValue(attribute))
+  private idField(attribute: string, offered: Offer, options: FieldOptions): Html {
+    const value = textValue(this.currentValue(attribute))
     const selected = offered.choices.find((choice) => choiceValue(choice) === value)
     const hint = idHint(this.context, offered, selected)
     const tag = this.attributesOf(attribute, { ...options, hint: String(hint) }, { type: 'text', value })
@@ -292,22 +292,22 @@ export class Form extends Fields {
   }
 
   /** The choices of a field. Unless the field has an error, values of the record that are no choices follow them. */
-  #offer(attribute: string, choices: Offered): Offer {
-    const offered = offer(choices, this.context, this.#values(attribute))
+  private offer(attribute: string, choices: Offered): Offer {
+    const offered = offer(choices, this.context, this.values(attribute))
     if (!offered.isComplete || this.invalidOf(attribute)) return offered
     const values = offered.choices.map(choiceValue)
-    const others = this.#values(attribute).filter((value) => value !== '' && !values.includes(value))
+    const others = this.values(attribute).filter((value) => value !== '' && !values.includes(value))
     const areWords = offered.choices.every((choice) => typeof choice === 'string')
     const more = others.map((value): Choice => (areWords ? value : { value, label: value }))
     return more.length > 0 ? { ...offered, choices: [...offered.choices, ...more] } : offered
   }
 
   /** The values of a list, or the only value. */
-  #values(attribute: string): string[] {
-    return [this.#currentValue(attribute)].flat().map(textValue)
+  private values(attribute: string): string[] {
+    return [this.currentValue(attribute)].flat().map(textValue)
   }
 
-  #wordLabel(attribute: string, word: string): string {
+  private wordLabel(attribute: string, word: string): string {
     return label(this.context, `${this.name}.${attribute}.${word}`)
   }
 }

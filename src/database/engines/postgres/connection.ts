@@ -4,7 +4,7 @@ import type { ConnectionLimits } from '../engine.js'
 import type { WatchedConnection } from '../server-watch.js'
 
 /** The members of a `pg` connection that this folder uses. */
-export interface Connection {
+export interface PgConnection {
   query(...args: unknown[]): unknown
   on(event: 'error', listener: () => void): unknown
   /** The id of the server's process, as the handshake has named it. A pooler invents the id. */
@@ -35,7 +35,7 @@ interface Additions {
 }
 
 /** The additions of a connection. */
-export const additionsOf = memoizeByObject((_connection: Connection): Additions => ({}))
+export const additionsOf = memoizeByObject((_connection: PgConnection): Additions => ({}))
 
 /** The SQL for the server that a connection leads to, even through a pooler: its address, and the time of its start. */
 export const SERVER =
@@ -49,7 +49,7 @@ export const SERVER =
  * @returns the server, and the statements that must follow the beginning of each transaction behind a pooler
  */
 export async function limitTimes(
-  connection: Connection,
+  connection: PgConnection,
   limits: ConnectionLimits,
 ): Promise<{ server: string; settings: readonly string[] }> {
   const { acquireTimeout, statementTimeout: limit } = limits
@@ -70,69 +70,88 @@ export async function limitTimes(
  * @param settings the statements that follow the beginning of each transaction
  */
 export function prepareConnection(
-  connection: Connection,
+  connection: PgConnection,
   Query: QueryClass,
   watched: WatchedConnection,
   settings: readonly string[],
 ): void {
-  const query = connection.query.bind(connection)
-  const Beginning = beginningQuery(Query)
-  const Committing = committingQuery(Query)
-  const additions = additionsOf(connection)
-  const withSettings = (begin: string): string => [begin, ...settings].join('; ')
-  let last: Promise<unknown> = Promise.resolve()
+  const queue = new StatementQueue(connection, Query, watched, settings)
+  connection.query = (...args) => queue.send(args)
+}
 
-  connection.query = (...args) => {
-    if (args[0] === BEGIN) args[0] = withSettings(BEGIN)
+/** The statements of a connection, in the order in which they are sent. */
+class StatementQueue {
+  private readonly query: PgConnection['query']
+  private readonly Beginning: ReturnType<typeof beginningQuery>
+  private readonly Committing: ReturnType<typeof committingQuery>
+  private readonly additions: Additions
+  private last: Promise<unknown> = Promise.resolve()
+
+  constructor(
+    connection: PgConnection,
+    Query: QueryClass,
+    private readonly watched: WatchedConnection,
+    private readonly settings: readonly string[],
+  ) {
+    this.query = connection.query.bind(connection)
+    this.Beginning = beginningQuery(Query)
+    this.Committing = committingQuery(Query)
+    this.additions = additionsOf(connection)
+  }
+
+  send(args: unknown[]): unknown {
+    const { additions, query } = this
+    if (args[0] === BEGIN) args[0] = this.withSettings(BEGIN)
     const { begin } = additions
     additions.begin = undefined
     const note = args[0] === COMMIT ? additions.notePosition : undefined
     // Calls with a callback, and streams, are left to pg. If the connection is lost, they fail as the beginning does.
     if (isSubmitted(args[0]) || args.some((arg) => typeof arg === 'function')) {
-      if (begin) Promise.resolve(query(withSettings(begin))).catch(ignore)
+      if (begin) Promise.resolve(query(this.withSettings(begin))).catch(ignore)
       return query(...args)
     }
-    const result = last.then(() => {
-      watched.sent()
-      return begin ? runFirst(begin, args) : note ? commit(note) : query(...args)
+    const result = this.last.then(() => {
+      this.watched.sent()
+      return begin ? this.runFirst(begin, args) : note ? this.commit(note) : query(...args)
     })
-    last = result.then(answered, failed)
+    this.last = result.then(this.answered, this.failed)
     return result
   }
 
-  function answered(): void {
-    watched.answered()
-  }
+  private readonly answered = (): void => this.watched.answered()
 
-  function failed(error: unknown): void {
-    watched.answered(error)
+  private readonly failed = (error: unknown): void => this.watched.answered(error)
+
+  private withSettings(begin: string): string {
+    return [begin, ...this.settings].join('; ')
   }
 
   /** Begins a transaction, and runs its first statement. */
-  async function runFirst(begin: string, args: unknown[]): Promise<unknown> {
+  private async runFirst(begin: string, args: unknown[]): Promise<unknown> {
+    const { Beginning, query } = this
     const [text, values] = args
     // Only a query with values uses the extended protocol, in which `BeginningQuery` adds statements.
     if (Beginning && Array.isArray(values) && values.length > 0)
       return new Promise((resolve, reject) => {
-        const config = { text, values, before: [begin, ...settings] }
+        const config = { text, values, before: [begin, ...this.settings] }
         query(new Beginning(config, undefined, (error, result) => (error ? reject(error) : resolve(result))))
       })
-    await query(withSettings(begin))
+    await query(this.withSettings(begin))
     return query(...args)
   }
 
   /** Commits. The response to `COMMIT` alone decides whether the transaction is committed. */
-  function commit(note: (position: string | undefined) => void): Promise<unknown> {
-    additions.notePosition = undefined
+  private commit(note: (position: string | undefined) => void): Promise<unknown> {
+    this.additions.notePosition = undefined
     return new Promise((resolve, reject) => {
-      const both = new Committing({ text: `${COMMIT}; ${POSITION}` }, undefined, (error, results) => {
+      const both = new this.Committing({ text: `${COMMIT}; ${POSITION}` }, undefined, (error, results) => {
         if (error && !both.hasCommitted) return reject(error)
         // Two statements have two results.
         const [committed, position] = error ? [] : (results as { rows: { position: string }[] }[])
         note(position?.rows[0]?.position)
         resolve(committed)
       })
-      query(both)
+      this.query(both)
     })
   }
 }

@@ -15,7 +15,7 @@ import {
   limitTimes,
   prepareConnection,
   SERVER,
-  type Connection,
+  type PgConnection,
   type QueryClass,
 } from './connection.js'
 import { PostgresRunner } from './query-runner.js'
@@ -242,13 +242,13 @@ export function limitConnections(
   isExpected: (server: string) => boolean = () => true,
 ): Ping {
   // TypeORM's type allows any function for the release.
-  const connect = driver.obtainMasterConnection.bind(driver) as () => Promise<[Connection, Release]>
+  const connect = driver.obtainMasterConnection.bind(driver) as () => Promise<[PgConnection, Release]>
   const { Query }: { Query: QueryClass } = driver.postgres
   const refusesWrites = (error: unknown): boolean => Reflect.get(Object(error), 'code') === READ_ONLY
   const watch = new ServerWatch(driver, `SELECT ${SERVER} AS server`, refusesWrites)
   const { acquire, ping } = limiterOf(limits, take)
 
-  async function take(): Promise<PooledConnection<Connection>> {
+  async function take(): Promise<PooledConnection<PgConnection>> {
     const [connection, release] = await connect()
     try {
       const watched = watchedConnections.get(connection) ?? (await setUp(connection))
@@ -259,7 +259,7 @@ export function limitConnections(
     }
   }
 
-  async function setUp(connection: Connection): Promise<WatchedConnection> {
+  async function setUp(connection: PgConnection): Promise<WatchedConnection> {
     // While the connection is set up, and after it is closed, pg has no listener, and an error would end the process.
     connection.on('error', () => {})
     const watched = watch.add(connection.connection?.stream)
@@ -287,7 +287,7 @@ export function limitConnections(
 }
 
 /** The reason to close a connection whose transaction has not ended: the next request would continue the transaction. */
-function unendedTransaction(connection: Connection): Error | undefined {
+function unendedTransaction(connection: PgConnection): Error | undefined {
   const status = connection.getTransactionStatus?.() ?? 'I'
   return status === 'I' ? undefined : new Error('The transaction of the connection was not ended.')
 }

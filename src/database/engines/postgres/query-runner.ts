@@ -1,12 +1,12 @@
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { unknownPosition } from '../servers.js'
-import { additionsOf, BEGIN, positionOf, type Connection } from './connection.js'
+import { additionsOf, BEGIN, positionOf, type PgConnection } from './connection.js'
 import { PostgresSchemaRunner } from './schema-runner.js'
 
 /** TypeORM's query runner, which sends the beginning of a transaction together with its first statement. */
 export class PostgresRunner extends PostgresSchemaRunner {
   /** The connection, once `connect` has resolved. */
-  declare protected databaseConnection: Connection
+  declare protected databaseConnection: PgConnection
 
   override async startTransaction(isolation?: IsolationLevel): Promise<void> {
     const { options, subscribers } = this.dataSource

@@ -2,7 +2,7 @@ import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
 import { connectionProblem } from '../connection-errors.js'
 import { addressOf } from '../database-url.js'
 import type { ConnectionLimits } from '../engine.js'
-import type { Place } from '../servers.js'
+import type { Server } from '../servers.js'
 import { positionOf, SERVER } from './connection.js'
 import { limitConnections, type Release } from './engine.js'
 import { Probe, type Client } from './probe.js'
@@ -21,8 +21,8 @@ const STATE = `SELECT pg_is_in_recovery() AS "isReplica", pg_last_wal_replay_lsn
 export class Replica {
   /** Its host and port. */
   readonly name: string
-  /** The place of a request that reads it. */
-  readonly place: Place
+  /** Its description for a request that reads it. */
+  readonly asServer: Server
   /** The position up to which it had replayed the log when it was last queried. */
   replayed = 0n
   /** Why it cannot be read; undefined if it can. */
@@ -42,7 +42,7 @@ export class Replica {
   ) {
     const { host, port } = addressOf(url)
     this.name = `${host}:${port}`
-    this.place = { name: this.name, isReplica: true, isAhead: false }
+    this.asServer = { name: this.name, isReplica: true, isAhead: false }
     this.probe = new Probe(driver, url)
   }
 

@@ -5,7 +5,7 @@ import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
 import { connectionProblem } from '../connection-errors.js'
 import {
   unknownPosition,
-  type Place,
+  type Server,
   type Reading,
   type Replication,
   type Servers,
@@ -42,8 +42,8 @@ interface Change {
   position: bigint | undefined
 }
 
-const primaryPlace: Place = { name: 'primary', isReplica: false, isAhead: false }
-const aheadPlace: Place = { ...primaryPlace, isAhead: true }
+const primaryServer: Server = { name: 'primary', isReplica: false, isAhead: false }
+const aheadServer: Server = { ...primaryServer, isAhead: true }
 
 /** The replicas of a PostgreSQL database. Every process checks them for itself. */
 export class Replicas implements Servers {
@@ -74,16 +74,16 @@ export class Replicas implements Servers {
     return this.used.length > 0
   }
 
-  choose(runner: QueryRunner, { visitor, position = 0n, allowsReplica }: Reading): Place | Promise<Place> {
-    if (!allowsReplica || this.used.length === 0) return primaryPlace
+  choose(runner: QueryRunner, { visitor, position = 0n, allowsReplica }: Reading): Server | Promise<Server> {
+    if (!allowsReplica || this.used.length === 0) return primaryServer
     const visitorId = visitor()
     const replica = replicaOf(visitorId, this.used)
     const required = this.requiredPosition(visitorId, replica, position)
-    const use = (): Place => {
-      if (!replica?.pool || replica.replayed < required) return aheadPlace
+    const use = (): Server => {
+      if (!replica?.pool || replica.replayed < required) return aheadServer
       // The runner has no connection yet, and gets it from its driver.
       ;(runner as PostgresRunner).driver = replica.pool.driver
-      return replica.place
+      return replica.asServer
     }
     if (!replica || replica.replayed >= required || required === unknownPosition) return use()
     // The replica may have reached the position since its last check.

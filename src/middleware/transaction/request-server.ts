@@ -3,9 +3,9 @@ import type { Context } from '../../context.js'
 import { SAFE_METHODS } from '../../common/methods.js'
 import type { Problem } from '../../database/engines/engine.js'
 import { problemOf } from '../../database/engines/problems.js'
-import { unknownPosition, type Place, type Servers } from '../../database/engines/servers.js'
+import { unknownPosition, type Server, type Servers } from '../../database/engines/servers.js'
 import type { BeginOptions } from '../../database/transactions/lazy-transaction.js'
-import type { TransactionPlace } from '../../database/transactions/transaction-place.js'
+import type { TransactionServer } from '../../database/transactions/transaction-server.js'
 import { ClientClosedRequest, ServiceUnavailable } from '../../errors.js'
 import { addLogFields } from '../../logging/request-logger.js'
 import { visitorOf } from '../../sessions/visitor.js'
@@ -18,11 +18,11 @@ const problemsOfReplicas: readonly Problem[] = ['lost', 'down', 'conflict', 'bus
 const writingRoutes = new WeakSet<object>()
 
 /** Decides where a request reads, on a database with several servers. */
-export class RequestPlace implements TransactionPlace {
+export class RequestServer implements TransactionServer {
   /** Whether a statement has failed because it ran on a replica. */
   private hasFailed = false
   private choosing: Promise<void> | undefined
-  private place: Place | undefined
+  private server: Server | undefined
   /** Whether the transaction only reads. */
   private isReading = false
   /** Whether the client needs the position of what it reads on the primary, so that its next read is not older. */
@@ -41,11 +41,11 @@ export class RequestPlace implements TransactionPlace {
   }
 
   get isReplica(): boolean {
-    return this.place?.isReplica ?? false
+    return this.server?.isReplica ?? false
   }
 
   choose(runner: QueryRunner, options: BeginOptions): Promise<void> | undefined {
-    return this.place ? undefined : (this.choosing ??= this.chooseOnce(runner, options))
+    return this.server ? undefined : (this.choosing ??= this.chooseOnce(runner, options))
   }
 
   async commit(runner: QueryRunner, hasWritten: boolean): Promise<void> {
@@ -88,13 +88,13 @@ export class RequestPlace implements TransactionPlace {
       ctx.req.headers.authorization !== undefined && position === undefined && replica !== true
     const isExcluded = replica === false || isolation === 'SERIALIZABLE' || needsPrimary
     const allowsReplica = this.isReading && !mayHaveWritten && !isExcluded
-    const use = (place: Place): void => {
-      this.place = place
-      this.isAhead = !place.isReplica && !place.waits && (hasPosition || place.isAhead || needsPrimary)
-      addLogFields(ctx, { database: place.name })
+    const use = (server: Server): void => {
+      this.server = server
+      this.isAhead = !server.isReplica && !server.waits && (hasPosition || server.isAhead || needsPrimary)
+      addLogFields(ctx, { database: server.name })
     }
-    const place = servers.choose(runner, { visitor: () => visitorOf(ctx), position, allowsReplica })
-    return place instanceof Promise ? place.then(use) : (use(place), undefined)
+    const server = servers.choose(runner, { visitor: () => visitorOf(ctx), position, allowsReplica })
+    return server instanceof Promise ? server.then(use) : (use(server), undefined)
   }
 
   private sendPosition(position: bigint): void {

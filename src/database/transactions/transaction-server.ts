@@ -1,8 +1,8 @@
 import type { QueryRunner } from 'typeorm'
 import type { BeginOptions } from './lazy-transaction.js'
 
-/** Where a transaction reads, on a database with several servers. */
-export interface TransactionPlace {
+/** The server of a transaction, on a database that has several. */
+export interface TransactionServer {
   /** Whether it reads from a replica. */
   readonly isReplica: boolean
   /** Chooses the server of a runner that has no connection yet. Returns undefined if there is nothing to wait for. */
