@@ -71,7 +71,7 @@ export function rateLimit(options: RateLimitOptions): RateLimit {
   checkNumbers('rateLimit()', options, { to: {} })
   limitCount += 1
   checkName(options)
-  const limit = new Limit(options, options.name ?? `limit-${limitCount}`)
+  const limit = new Limit({ ...options }, options.name ?? `limit-${limitCount}`)
   const rateLimit = (ctx: Context, next: Next) => limit.handle(ctx, next)
   return Object.assign(rateLimit, {
     beforeBody: limit.beforeBody,
@@ -91,7 +91,8 @@ class Limit {
 
   constructor(
     private readonly options: RateLimitOptions,
-    private readonly name: string,
+    // Not `name`, by which the application finds extensions.
+    private readonly label: string,
   ) {
     this.store = options.store ?? new MemoryLimits()
     this.beforeBody = options.by === undefined
@@ -100,7 +101,7 @@ class Limit {
 
   async start(logger: Logger, env: string): Promise<void> {
     const isShared = env === 'production' || workerNumber() !== undefined
-    if (this.store instanceof MemoryLimits && isShared) logger.warn(describeMemoryStore(this.name))
+    if (this.store instanceof MemoryLimits && isShared) logger.warn(describeMemoryStore(this.label))
     await this.store.start?.()
   }
 
@@ -132,8 +133,8 @@ class Limit {
   private rejectExcess(ctx: Context, { count, milliseconds: remaining }: LimitCount): void {
     const { to } = this.options
     const seconds = Math.max(1, Math.ceil(remaining / 1000))
-    ctx.append('RateLimit-Policy', `"${this.name}";q=${to};w=${Math.ceil(this.window / 1000)}`)
-    ctx.append('RateLimit', `"${this.name}";r=${Math.max(0, to - count)};t=${seconds}`)
+    ctx.append('RateLimit-Policy', `"${this.label}";q=${to};w=${Math.ceil(this.window / 1000)}`)
+    ctx.append('RateLimit', `"${this.label}";r=${Math.max(0, to - count)};t=${seconds}`)
     if (count <= to) return
     logAccess(ctx, 'rate_limited', currentUser(ctx))
     throw new TooManyRequests(seconds)
@@ -157,7 +158,7 @@ class Limit {
     onFailure = this.options.ifStoreFails,
   ): Promise<T | undefined> {
     try {
-      return await outsideTransaction(ctx, `rateLimit() "${this.name}"`, work)
+      return await outsideTransaction(ctx, `rateLimit() "${this.label}"`, work)
     } catch (cause) {
       // Not a failure of the store, but a mistake of the application.
       if (cause instanceof WaitsForItself) throw cause
@@ -171,7 +172,7 @@ class Limit {
   /** Hashes a key, so that the store contains neither addresses nor accounts. */
   private hashKey(key: string): string {
     return createHash('sha256')
-      .update(JSON.stringify([this.name, key]))
+      .update(JSON.stringify([this.label, key]))
       .digest('base64url')
   }
 }

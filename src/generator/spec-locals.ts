@@ -76,7 +76,7 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
   }
 }
 
-/** The references, and how the records that they contain are created. A reference to the same model is left out of the spec. */
+/** The references, except to the same model, and how the records that they contain are created. */
 function referredOf(attributes: readonly Attribute[], plan: ResourcePlan, parents: Nesting['parents']) {
   return attributes
     .filter(isReference)

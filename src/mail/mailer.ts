@@ -102,11 +102,11 @@ class Mailer {
   readonly jobs: Queue | undefined
   private readonly url: string | undefined
   private readonly from: string
-  // The mails that are being sent without the queue.
+  /** The mails that are being sent without the queue. */
   private readonly pending = new Set<Promise<void>>()
   private transport: Transporter | undefined
   private usesInbox = true
-  /** Whether mails are collected when they are committed, and not when their jobs run: a spec passes with and without the queue. */
+  /** Whether the commit collects mails instead of their jobs: a spec passes with and without the queue. */
   private isTest = false
   /** The deadline of the shutdown. */
   private end = new Date(0)

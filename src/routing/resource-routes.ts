@@ -88,7 +88,7 @@ function checkPath(path: string, name: string): void {
   )
 }
 
-/** Returns a function that creates the middleware of a handler. With policies, a handler that writes must call one. */
+/** Returns a function that creates the middleware of a handler, with a guard if it writes and has policies. */
 function handlerFactory({ resource }: ResourceDefinition, injector: Injector, hasPolicies: boolean) {
   const callWithResource = injector.factory<object>(resource)
   return (name: string, method: string): Middleware => {

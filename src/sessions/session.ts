@@ -142,7 +142,7 @@ class Sessions {
     return session?.prepareSave()
   }
 
-  /** Checks that a session can be saved, in the form in which koa-session writes it. An unchanged session has been saved before. */
+  /** Checks that a changed session can be saved, in the form in which koa-session writes it. */
   private check(session: RequestSession | undefined): void {
     if (!session?.isChanged) return
     const { maxAge } = this

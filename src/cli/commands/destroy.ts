@@ -77,7 +77,7 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
   return command
 }
 
-/** Returns a function that adds a subcommand, which asks about the steps of a generator, and undoes those that are confirmed. */
+/** Returns a function that adds a subcommand, which undoes the steps of a generator that are confirmed. */
 function adder(command: Command, out: Output, settings: DestroySettings) {
   const { folder = enterApplication, input = process.stdin, hasRun = hasRunMigration } = settings
   return (generator: string, destructionOf: Undo): Command => {

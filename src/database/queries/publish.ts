@@ -25,7 +25,7 @@ export interface StatementMessage extends QueryMessage {
 /** The method of TypeORM's query runners that runs a statement. */
 type Query = (this: QueryRunner, sql: string, values: unknown, isStructured?: boolean) => Promise<QueryResult>
 
-/** Replaces the method of a class of query runners that runs a statement, so that every statement is published. */
+/** Replaces the method that runs a statement in a class of query runners, so that each is published. */
 export function publishStatements({ prototype }: { prototype: QueryRunner }): void {
   // TypeScript cannot call an overloaded method with arguments that fit several of its signatures.
   const run = prototype.query as Query

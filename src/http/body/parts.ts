@@ -66,7 +66,7 @@ export async function readParts(
 /** Reads a body piece by piece. */
 class PartReader {
   private readonly delimiter: Buffer
-  // A delimiter begins with a line break, which the first one lacks at the start of the body.
+  /** The bytes to read. They begin with the line break of a delimiter, which the first one lacks. */
   private data: Buffer = crlf
   private delimiters = 0
 

@@ -199,7 +199,7 @@ function lazyTransaction(
   { count, waited }: Attempt,
   server: RequestServer | undefined,
 ): LazyTransaction {
-  // On SQLite a transaction that has read cannot always write, so a retry waits for the write lock before it reads.
+  // On SQLite a transaction that has read cannot always write, so a retry first waits for the write lock.
   const mode = SAFE_METHODS.includes(ctx.method) && count === 0 ? 'read' : 'write'
   return new LazyTransaction(database, mode, {
     isolation,
