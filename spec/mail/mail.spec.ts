@@ -371,7 +371,12 @@ describe('Mails', () => {
   it('are shown in development alone, in a frame without scripts', async () => {
     const site = await open({}, { env: 'development' })
     await site.post('/')
-    expect((await site.get('/kit/mails')).text).to.include('Welcome, Ada')
+    const inbox = (await site.get('/kit/mails')).text
+    expect(inbox).to.include('Welcome, Ada')
+    // The style sheet of an application makes such a table fit a phone.
+    expect(inbox)
+      .to.include('<table class="records">')
+      .and.to.include('<td data-label="To">ada@example.com</td>')
     const path = `/kit/mails/${mails.last?.number}`
     expect((await site.get(path)).text).to.match(
       /<iframe[^>]* sandbox="allow-top-navigation-by-user-activation"/,

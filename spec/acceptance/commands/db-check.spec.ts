@@ -96,7 +96,7 @@ describe('kit db check', () => {
     expect(await check()).to.deep.equal({
       status: 1,
       output: [
-        'Rental.customer: 2 stored references lead out of the parent (see @Within). No response shows such a record, and no request can store such a reference. Correct it with SQL or in the console.',
+        'Rental.customer: 2 stored references lead out of the parent (see @Within). No request can store such a reference, but pages show the record to visitors who may see it. Correct it with SQL or in the console.',
         'Note: The values of name in customers are unique over all parents (customers_name), so a conflict tells what others have. If they need only be unique within one, let the index begin with branch_id.',
       ].join('\n'),
       errors: 'The database has 1 problem.',

@@ -91,6 +91,18 @@ describe('The names of routes for ctx.pathFor', () => {
     rmSync(app.path('src/paths.ts'))
   })
 
+  it('come with advice if an extension is registered as middleware', async () => {
+    const mistake =
+      "import { mailer } from 'resource-kit/mail'\nimport { app } from './app.js'\n\napp.use(mailer())\n"
+    app.write('src/mistake.ts', mistake)
+    const { status, errors } = await kit(app.folder, ['build'])
+    expect(status).to.equal(1)
+    expect(errors).to.match(
+      /src\/mistake.ts.*'Extension'.* Register extensions, such as jobs, with app\.extend\(\)\.$/m,
+    )
+    rmSync(app.path('src/mistake.ts'))
+  })
+
   it('do not block a build if they are old', async () => {
     const old = types()
     generate(app.folder, resourceActions(app.folder, 'tag', { attributes: ['name'] }))

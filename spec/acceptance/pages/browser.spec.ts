@@ -225,6 +225,36 @@ describeInBrowser('examples/blog in a browser', () => {
     })
   }
 
+  describe('in a language that is written from right to left', () => {
+    withVisitor()
+
+    it('points the arrows of pages to where they lead', async () => {
+      for (const [path, selector, property, left, right] of [
+        ['/posts/new', '.back', 'content', '"←\u00a0" / ""', '"→\u00a0" / ""'],
+        ['/posts', '.filters summary', 'scale', 'none', '-1 1'],
+      ] as const) {
+        const page = await open(path)
+        const value = `getComputedStyle(document.querySelector('${selector}'), '::before').${property}`
+        expect(await page.evaluate(value)).to.equal(left)
+        expect(await page.evaluate(`document.documentElement.dir = 'rtl', ${value}`)).to.equal(right)
+      }
+    })
+  })
+
+  describe('on a tablet', () => {
+    withVisitor({ viewport: { width: 660, height: 800 } })
+
+    it('shows a list of many columns with dates without scrolling sideways', async () => {
+      const page = await open('/posts')
+      const date = '<td><time>Oct 25, 2026, 2:30 AM GMT+1</time></td>'
+      const columns = Array.from({ length: 6 }, () => '<th scope="col">Customer</th>').join('')
+      const row = `<th scope="row"><a href="/">Short</a></th><td>Ada</td><td>Bob</td>${date.repeat(3)}`
+      const table = `<table class="records"><thead><tr>${columns}</tr></thead><tbody><tr>${row}</tr></tbody></table>`
+      await page.evaluate(`document.querySelector('main').innerHTML = '${table}'`)
+      expect(await page.evaluate('document.documentElement.scrollWidth')).to.equal(660)
+    })
+  })
+
   describe('with the keyboard alone', () => {
     withVisitor()
 

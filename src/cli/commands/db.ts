@@ -216,7 +216,10 @@ async function check(database: Database): Promise<void> {
 
 function describeCrossing({ name, count }: Crossing): string {
   const what = count === 1 ? 'stored reference leads' : 'stored references lead'
-  return `${name}: ${count} ${what} out of the parent (see @Within). No response shows such a record, and no request can store such a reference. Correct it with SQL or in the console.`
+  return (
+    `${name}: ${count} ${what} out of the parent (see @Within). No request can store such a reference, but pages show ` +
+    'the record to visitors who may see it. Correct it with SQL or in the console.'
+  )
 }
 
 /** It is not a problem: some values must be unique among all. */

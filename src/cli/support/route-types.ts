@@ -73,15 +73,23 @@ export async function updateRouteTypes(
   return undefined
 }
 
-/** Adds the nearest name to the compiler's messages about names of routes. */
+/**
+ * Adds advice to the compiler's messages: the nearest name to those about names of routes, and `app.extend` to those about
+ * objects that are no middleware.
+ */
 export function withSuggestions(root: string, output: string): string {
   const members = writtenTypes(root)?.matchAll(/^ {4}(\w+): \[/gm) ?? []
   const names = [...members].map(([, name = '']) => name)
-  return output.replaceAll(
-    /^.*Argument of type '"(\w+)"' is not assignable to parameter of type .*$/gm,
-    (line, name: string) => {
-      const near = names.includes(name) ? undefined : nearest(name, names)
-      return near === undefined ? line : `${line} Did you mean "${near}"?`
-    },
-  )
+  return output
+    .replaceAll(
+      /^.*Argument of type '"(\w+)"' is not assignable to parameter of type .*$/gm,
+      (line, name: string) => {
+        const near = names.includes(name) ? undefined : nearest(name, names)
+        return near === undefined ? line : `${line} Did you mean "${near}"?`
+      },
+    )
+    .replaceAll(
+      /^.*Argument of type '[A-Z]\w*' is not assignable to parameter of type 'AnyMiddleware'\.$/gm,
+      '$& Register extensions, such as jobs, with app.extend().',
+    )
 }
