@@ -90,8 +90,8 @@ export interface MiddlewareOptions {
   /** Whether the middleware may call `next` again after a failure. Any other middleware may call `next` only once. */
   callsAgain?: boolean
   /**
-   * Whether the middleware lets the visitor of a request pass; without this function, it lets everybody pass. The navigation leaves
-   * out the other resources (`collectionLinks()`).
+   * Whether the middleware lets the visitor of a request pass. The navigation (`collectionLinks()`) leaves out the resources below
+   * a middleware that does not. Without this function, everybody may pass.
    */
   admits?(ctx: Context): boolean
   /** The middleware's part of the OpenAPI document, for the routes that it runs for. */

@@ -502,6 +502,21 @@ describe('Policies', () => {
     expect((await site.put(`/posts/${adas.id}`, as('ada', { json: { title: 'kept' } }))).status).to.equal(200)
   })
 
+  it('let a request send a reference to a record outside of the scope back unchanged', async () => {
+    const path = `/posts/${adas.id}`
+    const topic_id = topics[1]?.id
+    expect((await site.put(path, as('ada', { json: { title: 'kept', topic_id } }))).status).to.equal(200)
+    const form = { title: 'kept again', topic_id: String(topic_id) }
+    expect((await site.put(path, as('ada', { accept: 'json', form }))).status).to.be.lessThan(400)
+    expect(await database.manager.findOneBy(Post, { id: adas.id })).to.include({
+      title: 'kept again',
+      topic_id,
+    })
+    // It was left, so it cannot be set again.
+    expect((await site.put(path, as('ada', { json: { topic_id: null } }))).status).to.equal(200)
+    expect((await site.put(path, as('ada', { json: { topic_id } }))).status).to.equal(422)
+  })
+
   it('show only the links within the scope, and keep the others', async () => {
     const path = `/posts/${adas.id}`
     const own = [topics[0]?.id]
@@ -517,8 +532,14 @@ describe('Policies', () => {
 
   it('return the same errors for links to records that others have, and that nobody has', async () => {
     const nobodys = '00000000-0000-7000-8000-000000000000'
-    for (const id of [topics[1]?.id, nobodys]) {
-      for (const json of [{ topic_ids: [topics[0]?.id, id] }, { topic_id: id }]) {
+    const others = await database.manager.save(
+      database.manager.create(Topic, { user_id: 'bob', name: 'Another' }),
+    )
+    for (const [id, linkedId] of [
+      [others.id, topics[1]?.id],
+      [nobodys, nobodys],
+    ]) {
+      for (const json of [{ topic_ids: [topics[0]?.id, linkedId] }, { topic_id: id }]) {
         const [name = ''] = Object.keys(json)
         const refused = await site.put(`/posts/${adas.id}`, as('ada', { json }))
         expect([refused.status, refused.json.errors], name).to.deep.equal([

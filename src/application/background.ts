@@ -96,6 +96,6 @@ function requestSubstitutes(): object {
     noteMove: () => Promise.resolve(),
     noteFound: () => undefined,
     unreadable: () => [],
-    bound: () => new Set(),
+    bound: () => new Map(),
   }
 }

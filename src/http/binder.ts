@@ -34,8 +34,8 @@ export interface UnreadableField {
 /** The unreadable fields of each bound record. */
 const unreadableFields = new WeakMap<object, UnreadableField[]>()
 
-/** The names of the attributes of each bound record for which a request had a field. */
-const boundNames = new WeakMap<object, Set<string>>()
+/** The attributes of each bound record for which a request had a field, with their values before. */
+const boundValues = new WeakMap<object, Map<string, unknown>>()
 
 /**
  * Copies the fields of a request's body to the attributes of a record, converted to the type of their column. Attributes
@@ -57,14 +57,14 @@ export function bind<T extends object>(
     submission.isForm ? withLastValues(submitted, attributes, submission) : submitted,
   )
   const unread: UnreadableField[] = []
-  const bound = boundNames.get(record) ?? new Set<string>()
-  boundNames.set(record, bound)
+  const bound = boundValues.get(record) ?? new Map<string, unknown>()
+  boundValues.set(record, bound)
   for (const attribute of attributes) {
     if (!Object.hasOwn(fields, attribute.name)) continue
     const value = fields[attribute.name]
     if (value === undefined) continue
-    bound.add(attribute.name)
     const before: unknown = Reflect.get(record, attribute.name)
+    if (!bound.has(attribute.name)) bound.set(attribute.name, before)
     if (submission.isForm && isUnchanged(before, value, attribute, submission)) continue
     const read = readValue(value, attribute, submission)
     if (read === unreadable) unread.push({ attribute, value, before })
@@ -152,9 +152,9 @@ function valuesOf(value: unknown, { isJson, isForm }: Submission): unknown[] | u
   return isJson ? undefined : [value]
 }
 
-/** Returns the names of the attributes of a record that the request has set. */
-export function boundOf(record: object): ReadonlySet<string> {
-  return boundNames.get(record) ?? new Set()
+/** Returns the attributes of a record that the request has set, with their values before. */
+export function boundOf(record: object): ReadonlyMap<string, unknown> {
+  return boundValues.get(record) ?? new Map()
 }
 
 /** Returns the fields that `bind` could not read, and that the handler has not set since. */

@@ -145,11 +145,11 @@ export interface HttpMembers {
   reportRejectedFiles(): { fields: readonly string[]; max: string } | undefined
 
   /**
-   * The attributes of a record that the request has set.
+   * The attributes of a record that the request has set, with the values that they had before.
    *
    * @internal
    */
-  bound(record: object): ReadonlySet<string>
+  bound(record: object): ReadonlyMap<string, unknown>
 }
 
 export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<Context> {

@@ -175,8 +175,8 @@ interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
   setPageHeaders(pagination: Pagination): void
   /** The fields of a record whose values could not be converted. */
   unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
-  /** The attributes of a record that the request has set. */
-  bound(record: object): ReadonlySet<string>
+  /** The attributes of a record that the request has set, with the values that they had before. */
+  bound(record: object): ReadonlyMap<string, unknown>
   /** The fields whose files are too large. */
   reportRejectedFiles(): { fields: readonly string[]; max: string } | undefined
   compareVersion(record: object, attempt: object, conditions?: object): RecordWork['comparison']

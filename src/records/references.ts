@@ -45,8 +45,11 @@ interface Group {
 
 /** How a record is saved. */
 export interface WriteOptions {
-  /** The attributes that the request has set. Their records must be in the scope of their model, too. */
-  bound?: ReadonlySet<string>
+  /**
+   * The attributes that the request has set, with the values that they had before. The records of those that it has changed must be in
+   * the scope of their model, too.
+   */
+  bound?: ReadonlyMap<string, unknown>
   /** Asks the policies whether the record may move from where it was; undefined if it must stay there. */
   move?: ((before: Model) => Promise<void>) | undefined
 }
@@ -146,6 +149,13 @@ export class References {
     return [...new Set([...(ids ?? []), ...kept])]
   }
 
+  /** Whether the request has set an attribute, and in a stored record to another value than it had. */
+  private isBound(name: string): boolean {
+    const { bound } = this.options
+    if (!bound?.has(name)) return false
+    return this.isNew || String(bound.get(name)) !== String(Reflect.get(this.record, name))
+  }
+
   /** The value of a key in a list, which is empty if there is none, or if it is stored. */
   private valuesOf(key: ColumnMetadata): unknown[] {
     return present(valueOf(this.record, key)).filter(
@@ -159,7 +169,7 @@ export class References {
     const places = this.moves ? enclosuresOf(this.metadata).map(({ key }) => key.propertyName) : []
     for (const reference of this.all) {
       const { name, target, referred, common } = reference
-      const isBound = this.options.bound?.has(name) || places.includes(name)
+      const isBound = this.isBound(name) || places.includes(name)
       const values = common.length > 0 || isBound ? this.newValues(reference) : []
       if (values.length === 0) continue
       const { where, missing } = await this.conditionsOf(common)

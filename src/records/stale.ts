@@ -18,14 +18,14 @@ const maxLength = 201
  * field whose current value differs from the sent value. Gives the record its current version, so that the visitor can save the
  * form that is shown again.
  *
- * @param bound the names of the attributes that the request has set
+ * @param bound the attributes that the request has set, by their names
  * @param unreadable the fields that could not be converted, which differ from any value
  * @throws RecordNotFound (404) if the record has been deleted
  */
 export async function createStaleErrors(
   work: RecordWork,
   record: Model,
-  bound: ReadonlySet<string> = new Set(),
+  bound: ReadonlyMap<string, unknown> = new Map(),
   unreadable: readonly { attribute: Attribute }[] = [],
 ): Promise<StaleRecord> {
   const { tx, translate: t = () => undefined } = work

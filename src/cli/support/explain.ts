@@ -1,10 +1,19 @@
 import { CommanderError } from 'commander'
 import { inspect } from 'node:util'
-import { CommandError } from '../../command-errors.js'
+import { BuildFailed, CommandError } from '../../command-errors.js'
+import { escapeControl } from '../../common/escape-control.js'
 import * as failures from '../../errors.js'
 
-/** Explains a failure to the user of a command: an expected error by its message, a mistake in code by its stack. */
+/**
+ * Explains a failure to the user of a command: an expected error by its message, a mistake in code by its stack. The text may contain
+ * what a visitor has stored, so control characters are escaped, except in the output of the compiler, which has colors.
+ */
 export function explain(error: unknown): string {
+  const text = textOf(error)
+  return error instanceof BuildFailed ? text : escapeControl(text, '\n\t')
+}
+
+function textOf(error: unknown): string {
   if (error instanceof CommanderError) return explainUsage(error)
   if (isForeseen(error)) return error.message
   const { code, path } = Object(error) as { code?: unknown; path?: unknown }

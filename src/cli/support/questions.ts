@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { CommandError } from '../../command-errors.js'
+import { escapeControl } from '../../common/escape-control.js'
 import type { Output } from './output.js'
 
 /**
@@ -37,7 +38,7 @@ export class Questions {
   async confirm(question: string): Promise<boolean> {
     this.answers ??= createInterface({ input: this.input })[Symbol.asyncIterator]()
     for (;;) {
-      this.out.write(`${question} (y/n) `)
+      this.out.write(`${escapeControl(question, '\n')} (y/n) `)
       const { value, done } = await this.answers.next()
       // A terminal echoes the input with its line break.
       if (!this.input.isTTY || done) this.out.write(`${value ?? ''}\n`)

@@ -179,7 +179,8 @@ export interface Engine {
   /** Reads settings of the server that other methods need, as soon as the database is open. */
   opened?(dataSource: DataSource): Promise<void>
   /**
-   * Begins to watch the servers of a database, which need not be open if it is PostgreSQL. Returns undefined if the database has only one.
+   * Begins to watch the servers of a database, which need not be open if it is PostgreSQL. Returns undefined if the database has
+   * only one.
    *
    * @param log receives a sentence about each change of the servers
    */
