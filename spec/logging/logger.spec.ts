@@ -147,7 +147,9 @@ describe('The log of an application', () => {
     const check = async () => {
       throw queryError()
     }
-    app.use(Object.assign(async (_: unknown, next: () => Promise<unknown>) => next(), { check }))
+    app.use(
+      Object.assign(async (_: unknown, next: () => Promise<unknown>) => next(), { extension: { check } }),
+    )
     app.use(parameterLogger({ words: ['passport'] }))
     app.get('/', handler)
     const site = await Site.open(app)

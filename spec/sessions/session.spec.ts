@@ -368,7 +368,7 @@ describe('Sessions in a cookie', () => {
   it('throw in an API application when they are read or set', async () => {
     for (const env of ['development', 'production']) {
       const app = new App({ api: true, env, proxy: false, logger })
-      app.use(translations(fileURLToPath(new URL('../../../locales', import.meta.url))))
+      app.use(translations(fileURLToPath(new URL('../../../assets/locales', import.meta.url))))
       app.get('/', (ctx) => void (ctx.body = { locale: ctx.locale }))
       app.get('/read', (ctx) => void (ctx.body = String(ctx.session['basket'])))
       app.get('/set', (ctx) => void (ctx.session = { basket: [] }))

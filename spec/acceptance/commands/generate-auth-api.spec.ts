@@ -70,7 +70,7 @@ describe('kit generate auth in an API application', () => {
     const lines = application
       .read('src/app.ts')
       .split('\n')
-      .filter((line) => /^app\.(resource|use)/.test(line))
+      .filter((line) => /^app\.(resource|use|extend)/.test(line))
     expect(lines).to.deep.equal([
       'app.use(parameterLogger())',
       'app.use(transaction(database))',

@@ -33,7 +33,7 @@ export const templateNames: ReadonlySet<string> = new Set([
     'asset locale currentUrl t label time display paginator formFor hiddenFields actionButton deleteButton',
   ),
   ...words(
-    'filterForm sortLink emptyList can flashMessages collectionLinks nestedLinks of block attributes locals',
+    'dir filterForm sortLink emptyList can flashMessages collectionLinks nestedLinks of block attributes locals',
   ),
 ])
 
