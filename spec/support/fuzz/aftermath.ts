@@ -63,7 +63,7 @@ function statusFlaw({ status }: { status: number }, expected: number): string | 
 }
 
 /** Uses all connections of the pool at the same time. */
-async function meet(visitor: Visitor): Promise<string | undefined> {
+export async function meet(visitor: Visitor): Promise<string | undefined> {
   const all = Array.from({ length: poolSize }, () => visitor.get(`/meet/${poolSize}`))
   return (await Promise.all(all)).map((response) => statusFlaw(response, 204)).find((flaw) => flaw)
 }

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import type { Shop } from '../applications/hostile-shop.js'
 import { Random } from '../random.js'
 import { openProxy, type Cut } from '../servers/proxy.js'
-import { findDamage, findErrors, findGrowth } from './aftermath.js'
+import { findDamage, findErrors, findGrowth, meet } from './aftermath.js'
 import { attacks, type Attack, type Victim } from './attacks.js'
 import { attack } from './hostile-client.js'
 import { fuzzRequests, type FuzzRequest, type FuzzTarget } from './requests.js'
@@ -79,6 +79,8 @@ export async function assault(shop: Shop, options: AssaultOptions): Promise<Repo
     }
   }
 
+  // The pool opens its connections now, which would count as growth later.
+  await meet(visitor)
   try {
     for (let quarter = 1; quarter <= 4; quarter++) {
       const end = Math.floor((requests * quarter) / 4)
