@@ -200,12 +200,13 @@ export function planOf(
 
 /**
  * The columns of unique indexes, which begin with the keys of the parent and of the owner, so that nobody learns which values
- * others have. An index that already has one of these keys is as it was written.
+ * others have. An index that already has one of these keys is as it was written. Two options can lead to the same index.
  */
 function withKeys(uniques: readonly string[][], keys: readonly string[]): string[][] {
-  return uniques.map((columns) =>
+  const all = uniques.map((columns) =>
     columns.some((name) => keys.includes(name)) ? columns : [...keys, ...columns],
   )
+  return [...new Map(all.map((columns) => [columns.join(), columns])).values()]
 }
 
 /**

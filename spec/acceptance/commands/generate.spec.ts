@@ -276,6 +276,13 @@ describe('kit generate and kit destroy', () => {
     })
   }
 
+  it('writes one index for a unique attribute below a parent and the same columns of --unique', async () => {
+    await kitGenerate('resource', 'menu', 'place')
+    await kitGenerate('resource', 'dish', 'day:string:unique', '--parent', 'menu', '--unique', 'menu_id,day')
+    const [path = ''] = Object.keys(app.tree()).filter((name) => name.endsWith('create_dishes.ts'))
+    expect(app.read(path).match(/'dishes_menu_id_day'/g)).to.have.length(1)
+  })
+
   it('writes a many-to-many relation with its own table', async () => {
     await kitGenerate('model', 'label', 'name')
     const before = app.read('src/models/label.ts')
