@@ -43,7 +43,7 @@ export const pictures: Record<string, Picture> = {
       const response = await fetch(`${blog.url}/posts`, { headers: { Accept: 'application/json' } })
       await page.goto('/posts')
       await showTerminal(page, [
-        "$ curl -H 'Accept: application/json' http://127.0.0.1:3000/posts",
+        "$ curl -s -H 'Accept: application/json' http://127.0.0.1:3000/posts | jq",
         JSON.stringify(await response.json(), null, 2),
       ])
     },

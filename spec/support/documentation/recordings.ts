@@ -28,7 +28,7 @@ export async function recordTerminals(): Promise<void> {
   }
 }
 
-/** Generates a resource, opens its page, creates a post with curl, and destroys the resource. */
+/** Generates a resource, creates a post with curl, opens the page with it, and destroys the resource. */
 async function recordResource(application: string, browser: Browser): Promise<void> {
   const steps: Step[] = []
   const run = async (command: string): Promise<void> => {
@@ -41,25 +41,20 @@ async function recordResource(application: string, browser: Browser): Promise<vo
   await run(GENERATE)
   await run('db migrate')
   const server = await DevelopmentServer.start(application)
+  steps.push({ command: 'npx kit dev &', output: server.lines() })
   const page = await openForPicture(browser, server.url, 760)
-  for (const [title, description] of [
-    ['Release notes', 'Version 2 is out.'],
-    ['Meetup', 'Slides are online.'],
-    ['Hello, world', 'The first post.'],
-  ])
-    await page.request.post('/posts', json({ title, description }))
+  const response = await page.request.post('/posts', json({ title: 'Hello' }))
+  steps.push({
+    command: `curl -H 'Content-Type: application/json' -d '{ "title": "Hello" }' ${documentedUrl}/posts`,
+    output: [await response.text()],
+    showsPage: true,
+  })
   await page.goto('/posts')
   const drawings = {} as Record<'light' | 'dark', Drawing>
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
     drawings[colorScheme] = await drawPage(page)
   }
-  steps.push({ command: 'npx kit dev &', output: server.lines(), showsPage: true })
-  const response = await page.request.post('/posts', json({ title: 'Hello' }))
-  steps.push({
-    command: `curl -H 'Content-Type: application/json' -d '{ "title": "Hello" }' ${documentedUrl}/posts`,
-    output: [await response.text()],
-  })
   await server.stop()
   await run('db rollback')
   await run('destroy resource post -y')
