@@ -248,7 +248,6 @@ function pagesOf(
   const formOfEdit = [...parentsOfItem, one, ...offered]
   const pages = {
     list: `${page(listed.length > 0 || filtered.length > 0, 'index', index)}, `,
-    listOfRoute: `${page(hasReferences, 'index', index)}, `,
     show: `${page(hasReferences, 'show', [...parentsOfItem, loaded(one, references)])}, `,
     new: page(hasReferences, 'new', formOfNew),
     newAgain: `, { ${page(hasReferences, 'new', [...formOfNew, 'errors'])} }`,
