@@ -32,7 +32,7 @@ describe('kit new blog', () => {
     expect(run.status).to.equal(0)
     expect(run.output).to.equal(
       [
-        'created blog with 30 files',
+        'created blog with 29 files',
         '',
         'Next:',
         '  cd blog',
@@ -87,14 +87,14 @@ describe('kit new blog', () => {
 
   it('makes a Git repository without a commit, unless there is one around it', async () => {
     const { output } = await kit(folder, ['new', 'tracked', '--skip-install', '--kit', '^0.1.0'])
-    expect(output).to.match(/^created tracked with 30 files, in a new Git repository\n/)
+    expect(output).to.match(/^created tracked with 29 files, in a new Git repository\n/)
     const status = execFileSync('git', ['status', '--porcelain'], {
       cwd: join(folder, 'tracked'),
       encoding: 'utf8',
     })
     expect(status).to.match(/^\?\? \.dockerignore\n/)
     const inside = await kit(join(folder, 'tracked'), ['new', 'inner', '--skip-install', '--kit', '^0.1.0'])
-    expect(inside.output).to.match(/^created inner with 30 files\n/)
+    expect(inside.output).to.match(/^created inner with 29 files\n/)
     expect(existsSync(join(folder, 'tracked/inner/.git'))).to.equal(false)
   })
 
@@ -179,12 +179,16 @@ for (const [kind, options] of [
       ).to.deep.equal(['test.sqlite'])
     })
 
+    it('has no pages if it is an API', () => {
+      expect(existsSync(join(application.folder, 'templates'))).to.equal(kind === 'web')
+    })
+
     it('passes its own check, with what can be generated into it', async () => {
       for (const words of [
         'auth',
         'resource post title body:nulls.Text tags:json price:decimal --owner user --locking --spec full',
         'resource comment body:text --parent post --spec full',
-        'job clean_up days:int --schedule daily',
+        'job clean_up days:int --schedule @daily',
       ]) {
         const { status, errors } = await kit(application.folder, ['generate', ...words.split(' ')])
         expect(status, errors).to.equal(0)
@@ -204,10 +208,6 @@ for (const [kind, options] of [
       execFileSync('sh', ['-c', build], { cwd: folder, env: environment(), stdio: 'pipe' })
       const [, command = ''] = /^CMD \["(.+)", "start"\]$/m.exec(text) ?? []
       expect(existsSync(join(folder, command))).to.equal(true)
-    })
-
-    it('has no pages if it is an API', () => {
-      expect(existsSync(join(application.folder, 'templates'))).to.equal(kind === 'web')
     })
   })
 }
