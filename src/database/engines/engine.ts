@@ -134,6 +134,14 @@ export interface Index {
   sorts: boolean
 }
 
+/** How a statement that a person types is run: see `kit query`. */
+export interface Inspection {
+  /** The beginning of a statement that returns the plan of another one. */
+  explain: 'EXPLAIN' | 'EXPLAIN QUERY PLAN'
+  /** Lets the connection of a read-only transaction reject writes, and statements that take longer. */
+  protect(runner: QueryRunner, milliseconds: number): Promise<unknown>
+}
+
 /** All differences between the engines. Other code uses these members, and never compares an engine's name. */
 export interface Engine {
   /** Its name in messages. */
@@ -198,6 +206,7 @@ export interface Engine {
   beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
   /** Reads the rows of a query in a transaction, some at a time, at the pace of their reader. */
   rows(runner: QueryRunner, sql: string, values: unknown[]): AsyncIterable<unknown[]>
+  readonly inspection: Inspection
   /** Closes a connection in an unknown state, so that it does not return to the pool. */
   discard?(runner: QueryRunner): Promise<void>
 

@@ -10,6 +10,7 @@ import {
   ignore,
   isMariadb,
   lockTimeouts,
+  statementTimeouts,
   SERVER,
   type MysqlConnection,
 } from './mysql-driver.js'
@@ -95,6 +96,9 @@ const COLLATIONS = { mariadb: 'utf8mb4_nopad_bin', mysql: 'utf8mb4_0900_bin' }
 /** The lock belongs to the whole server, so its name contains a digest of the database's name. */
 const LOCK_NAME = "CONCAT('migrations-', SHA1(DATABASE()))"
 
+/** Connections that `inspection` has protected, whose rows are read with a time limit. */
+const protectedConnections = new WeakSet<object>()
+
 /** The beginning of a statement that waits until its node has everything that the others have committed before. */
 const AFTER_OTHERS = 'SET STATEMENT wsrep_sync_wait = 1 FOR '
 
@@ -172,7 +176,10 @@ export const mariadb: Engine = {
     const connection: MysqlConnection = await runner.connect()
     runner.dataSource.logger.logQuery(sql, values, runner)
     // The reader may pause, so the statement has no time limit. `configureMysqlDriver` gives mysql2's own limit to strings only.
-    const query = { sql: `/*M!100100 SET STATEMENT max_statement_time = 0 FOR */ ${sql}`, values }
+    const unlimited = protectedConnections.has(connection)
+      ? ''
+      : '/*M!100100 SET STATEMENT max_statement_time = 0 FOR */ '
+    const query = { sql: unlimited + sql, values }
     const stream = connection.query(query).stream({ highWaterMark: 100 })
     // mysql2 reports a lost connection to the callbacks of its statements. A stream has none.
     const fail = (error: Error): unknown => stream.destroy(error)
@@ -182,6 +189,14 @@ export const mariadb: Engine = {
     } finally {
       connection.off('error', fail)
     }
+  },
+
+  inspection: {
+    explain: 'EXPLAIN',
+    async protect(runner, milliseconds) {
+      protectedConnections.add(await runner.connect())
+      await runner.query(`SET ${statementTimeouts(milliseconds)}`)
+    },
   },
 
   async discard(runner) {

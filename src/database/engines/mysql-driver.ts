@@ -83,12 +83,16 @@ function configureConnections(driver: MysqlDriver, limits: ConnectionLimits, wat
   }
 }
 
-/** The time limits of a new connection. MariaDB (seconds) and MySQL (milliseconds) each execute their own version comments. */
+/** The time limits of a new connection. */
 function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): string {
   const locks = `, ${lockTimeouts(acquireTimeout)}`
-  if (!limit) return locks
-  const forMariadb = `/*M!100100 , SESSION max_statement_time = ${limit / 1000} */`
-  return `${locks} ${forMariadb} /*!50708 , SESSION max_execution_time = ${limit} */`
+  return limit ? `${locks}, ${statementTimeouts(limit)}` : locks
+}
+
+/** The settings of a session that limit how long a statement runs. MariaDB and MySQL each execute their own comment. */
+export function statementTimeouts(milliseconds: number): string {
+  const seconds = milliseconds / 1000
+  return `/*M!100100 SESSION max_statement_time = ${seconds} */ /*!50708 SESSION max_execution_time = ${milliseconds} */`
 }
 
 /** The settings of a session that limit how long its statements wait for a lock. */

@@ -153,6 +153,11 @@ export const postgres: Engine = {
     }
   },
 
+  inspection: {
+    explain: 'EXPLAIN',
+    protect: (runner, milliseconds) => runner.query(`SET LOCAL statement_timeout = ${milliseconds}`),
+  },
+
   server: {
     databases: ['postgres', 'template1'],
     create: (server, name) =>
