@@ -61,7 +61,7 @@ describe('Importing the framework', () => {
         ctx.body = await ctx.tx.query('SELECT 1 AS one')
       })
       const running = await app.listen(0, '127.0.0.1')
-      const response = await fetch(running.url)
+      const response = await fetch(running)
       console.log('answered ' + (await response.text()))
       process.exit()`
     const env = {
