@@ -1,9 +1,15 @@
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
-import { connectTimeout, limiterOf, pingConnections, type Ping } from './connections.js'
+import {
+  connectTimeout,
+  limiterOf,
+  pingConnections,
+  type ConnectionLimits,
+  type Ping,
+} from './connections.js'
 import { addressOf } from './database-url.js'
 import { encryptionOf } from './encryption.js'
-import type { ColumnDetails, ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
+import type { ColumnDetails, Engine, EngineErrors, Server } from './engine.js'
 import {
   clusters,
   configureMysqlDriver,
@@ -14,7 +20,6 @@ import {
   SERVER,
   type MysqlConnection,
 } from './mysql-driver.js'
-import type { Servers } from '../replicas/servers.js'
 import { noteReadOnly, ServerWatch, watchedConnections } from './server-watch.js'
 
 type Driver = DataSource['driver']
@@ -141,8 +146,6 @@ export const mariadb: Engine = {
     configureMysqlDriver(driver, limits, new ServerWatch(dataSource, SERVER, refusesWrites))
     return limitConnections(driver, limits)
   },
-
-  servers: async (dataSource) => (clusters.has(dataSource) ? galera : undefined),
 
   async beginReadOnly(runner, isolation) {
     try {
@@ -288,29 +291,10 @@ export const mariadb: Engine = {
     return row?.digits == null ? undefined : Number(row.digits)
   },
 
-  isCluster: (dataSource) => clusters.has(dataSource),
-  afterOthers: AFTER_OTHERS,
+  afterOthers: (dataSource) => (clusters.has(dataSource) ? AFTER_OTHERS : undefined),
   // GET_LOCK locks on one node only.
   needsLease: (dataSource) => clusters.has(dataSource),
   migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
-}
-
-/**
- * The nodes of a Galera cluster. Each connection leads to one of them. A position is only a time: if a request has a position, it
- * waits until its node has everything that the others have committed.
- */
-const galera: Servers = {
-  hasReplica: false,
-  async choose(runner, { position }) {
-    if (position !== undefined) await runner.query(`${AFTER_OTHERS}SELECT 1`)
-    return { name: 'primary', isReplica: false, isAhead: false, waits: true }
-  },
-  async commit(runner) {
-    await runner.commitTransaction()
-    return BigInt(Date.now())
-  },
-  position: async () => BigInt(Date.now()),
-  stop: async () => {},
 }
 
 /** Escapes the wildcards of LIKE by `!`, because the server's `sql_mode` can change the meaning of a backslash. */

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { socketTimeoutMargin } from './connections.js'
-import type { ConnectionLimits } from './engine.js'
+import type { ConnectionLimits } from './connections.js'
 import { MariadbRunner } from './mariadb-runner.js'
 import { createRunner } from './mode.js'
 import { watchedConnections, type ServerWatch, type WatchedConnection } from './server-watch.js'

@@ -5,10 +5,11 @@ import {
   limiterOf,
   pingConnections,
   socketTimeoutMargin,
+  type ConnectionLimits,
   type Ping,
   type PooledConnection,
 } from '../connections.js'
-import type { ConnectionLimits, Engine, EngineErrors } from '../engine.js'
+import type { Engine, EngineErrors } from '../engine.js'
 import { noteReadOnly, ServerWatch, watchedConnections, type WatchedConnection } from '../server-watch.js'
 import {
   additionsOf,
@@ -116,12 +117,6 @@ export const postgres: Engine = {
   },
 
   hasReplicas: true,
-
-  async servers(dataSource, replication, log) {
-    if (replication.urls.length === 0) return undefined
-    const { Replicas } = await import('../../replicas/replicas.js')
-    return new Replicas(dataSource.driver as PostgresDriver, replication, log)
-  },
 
   async opened(dataSource) {
     const [row]: { level: string }[] = await dataSource.query(
