@@ -78,7 +78,7 @@ export async function writeLinks(
   const metadata = tx.dataSource.getMetadata(record.constructor)
   // Without a lock, two requests that write the links of a record at the same time could leave the links of both. If the
   // model has versions, `lockVersion` has locked the row.
-  const needsLock = !isNew && !metadata.versionColumn && engineOf(tx.dataSource).rowLock
+  const needsLock = !isNew && !metadata.versionColumn && engineOf(tx.dataSource).rowLocks
   if (assignments.length > 0 && needsLock) await lockRow(tx, metadata, record)
   for (const assignment of assignments) {
     const { table, toOwner, toRelated, ids } = assignment

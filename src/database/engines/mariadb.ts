@@ -221,6 +221,7 @@ export const mariadb: Engine = {
   },
 
   columnDetails(driver, kind) {
+    if (kind === 'updated_at') return { onUpdate: driver.mappedDataTypes.updateDateDefault }
     if (kind === 'string' || kind === 'text') return textDetails(driver)
     // Without a precision, fractions of a second are lost.
     if (kind === 'time') return { precision: 6 }
@@ -229,11 +230,11 @@ export const mariadb: Engine = {
     return {}
   },
 
-  updatedAtDetails: ({ mappedDataTypes }) => ({ onUpdate: mappedDataTypes.updateDateDefault }),
-
-  rowLock: () => ({ mode: 'pessimistic_write' }),
-  keyLock: () => ' LOCK IN SHARE MODE',
-  updateLock: () => ' FOR UPDATE',
+  rowLocks: {
+    mode: () => ({ mode: 'pessimistic_write' }),
+    likeKey: () => ' LOCK IN SHARE MODE',
+    likeUpdate: () => ' FOR UPDATE',
+  },
 
   // Sets a missing enum value to NULL, which the database rejects. Otherwise a required enum would get its first value.
   prepareInsert({ columns }, record) {
@@ -250,21 +251,21 @@ export const mariadb: Engine = {
     sql: (column, [pattern, from, to, exact]) =>
       `((${column} LIKE ${pattern} ESCAPE '!' OR ${column} BETWEEN ${from} AND ${to}) AND ` +
       `LOCATE(CAST(${exact} AS BINARY), CAST(${column} AS BINARY)) = 1)`,
+
+    async createIndex(runner, name, table, column) {
+      const [row]: { type: string }[] = await runner.query(
+        'SELECT data_type AS type FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?',
+        [table, column],
+      )
+      // An index of a column of type text requires a length.
+      const length = row?.type.endsWith('text') ? '(191)' : ''
+      return `CREATE INDEX ${ticked(name)} ON ${ticked(table)} (${ticked(column)}${length})`
+    },
   },
 
   contains: {
     parameters: (text) => [`%${escapeLike(text)}%`],
     sql: (column, [pattern]) => `LOWER(${column}) LIKE LOWER(${pattern}) COLLATE utf8mb4_bin ESCAPE '!'`,
-  },
-
-  async prefixIndex(runner, name, table, column) {
-    const [row]: { type: string }[] = await runner.query(
-      'SELECT data_type AS type FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?',
-      [table, column],
-    )
-    // An index of a column of type text requires a length.
-    const length = row?.type.endsWith('text') ? '(191)' : ''
-    return `CREATE INDEX ${ticked(name)} ON ${ticked(table)} (${ticked(column)}${length})`
   },
 
   async findIndexes(runner, table) {
@@ -292,9 +293,12 @@ export const mariadb: Engine = {
   },
 
   afterOthers: (dataSource) => (clusters.has(dataSource) ? AFTER_OTHERS : undefined),
-  // GET_LOCK locks on one node only.
-  needsLease: (dataSource) => clusters.has(dataSource),
-  migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
+  migrationLock: {
+    acquire: `GET_LOCK(${LOCK_NAME}, 0)`,
+    release: `RELEASE_LOCK(${LOCK_NAME})`,
+    // GET_LOCK locks on one node only.
+    isPartial: (dataSource) => clusters.has(dataSource),
+  },
 }
 
 /** Escapes the wildcards of LIKE by `!`, because the server's `sql_mode` can change the meaning of a backslash. */

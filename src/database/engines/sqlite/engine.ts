@@ -59,7 +59,10 @@ export const sqlite: Engine = {
     const driver = new PooledSqliteDriver(dataSource, limits)
     dataSource.driver = driver
     // The ping ignores its signal, because a read never waits for a writer.
-    return async () => void (await driver.pool.run('SELECT 1', []))
+    return async () => {
+      await driver.check()
+      await driver.pool.run('SELECT 1', [])
+    }
   },
 
   async beginReadOnly(runner) {
@@ -77,10 +80,6 @@ export const sqlite: Engine = {
     protect: (runner) => runner.query('PRAGMA query_only = ON'),
   },
 
-  async check({ driver }) {
-    if (driver instanceof PooledSqliteDriver) await driver.check()
-  },
-
   file: ({ driver }) => (driver instanceof PooledSqliteDriver ? driver.options.database : undefined),
 
   readerOf(column, hydrate) {
@@ -96,6 +95,7 @@ export const sqlite: Engine = {
   prefix: {
     parameters: (text) => [text, textAfter(text) ?? Buffer.alloc(0)],
     sql: (column, [from, to]) => `(${column} >= ${from} COLLATE BINARY AND ${column} < ${to} COLLATE BINARY)`,
+    createIndex: (_runner, name, table, column) => `CREATE INDEX "${name}" ON "${table}" ("${column}")`,
   },
 
   contains: {
@@ -109,8 +109,6 @@ export const sqlite: Engine = {
     const cases = values.map((value, index) => `WHEN '${value.replaceAll("'", "''")}' THEN ${index}`)
     return `CASE ${column} ${cases.join(' ')} END`
   },
-
-  prefixIndex: (_runner, name, table, column) => `CREATE INDEX "${name}" ON "${table}" ("${column}")`,
 
   async findIndexes(runner, table) {
     const rows: { name: string; columns: string }[] = await runner.query(INDEXES, [table, table])
