@@ -89,7 +89,6 @@ export const postgres: Engine = {
   defaultPool: 10,
   errors,
   failureAborts: true,
-  hasFastWrites: true,
   now: 'floor(extract(epoch from statement_timestamp()) * 1000)::bigint',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   updatesInQueries: true,
@@ -162,6 +161,12 @@ export const postgres: Engine = {
 
   keyLock: (alias) => ` FOR KEY SHARE OF ${alias}`,
   updateLock: (alias) => ` FOR NO KEY UPDATE OF ${alias}`,
+  parameterOf({ type, srid, entityMetadata }, parameter) {
+    if (!entityMetadata.dataSource.driver.spatialTypes.includes(type)) return undefined
+    const shape = `ST_GeomFromGeoJSON(${parameter})`
+    return `${srid === undefined ? shape : `ST_SetSRID(${shape}, ${srid})`}::${String(type)}`
+  },
+
   // PostgreSQL cannot lock the optional side of a join.
   rowLock: ({ tableNameWithoutPrefix }) => ({ mode: 'pessimistic_write', tables: [tableNameWithoutPrefix] }),
 
