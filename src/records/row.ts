@@ -147,7 +147,7 @@ export class Rows {
 
     const { broadcaster } = runnerOf(work.tx)
     const stored = this.toEntity(current)
-    await broadcaster.broadcast('BeforeUpdate', metadata, record, stored, ...partsOf(first))
+    await broadcaster.broadcast('BeforeUpdate', metadata, record, stored, ...partsOf(record, first))
     // The listeners have set `updated_at`, and may have set other columns.
     const changes = this.changesOf(record, current)
     const values: unknown[] = []
@@ -162,7 +162,7 @@ export class Rows {
     version?.column.setEntityValue(record, increment(currentVersion))
     await this.readBack(work.tx, record, this.setByUpdate)
     if (this.isHeard)
-      await broadcaster.broadcast('AfterUpdate', metadata, record, stored, ...partsOf(changes))
+      await broadcaster.broadcast('AfterUpdate', metadata, record, stored, ...partsOf(record, changes))
   }
 
   /**
@@ -368,10 +368,14 @@ function isSame(left: unknown, right: unknown): boolean {
   return typeof left === 'object' && typeof right === 'object' && isDeepStrictEqual(left, right)
 }
 
-/** The columns and the relations of changes, for subscribers. */
-function partsOf(changes: readonly Change[]) {
+/** The changed columns, and the relations whose records were assigned, as TypeORM reports them to subscribers. */
+function partsOf(record: object, changes: readonly Change[]) {
   const columns = changes.map(([{ column }]) => column)
-  return [columns, columns.flatMap(({ relationMetadata }) => relationMetadata ?? [])] as const
+  const relations = columns.flatMap(({ relationMetadata }) => relationMetadata ?? [])
+  return [
+    columns.filter(({ isVirtual }) => !isVirtual),
+    relations.filter(({ propertyName }) => Reflect.get(record, propertyName) !== undefined),
+  ] as const
 }
 
 /** The version after a version. A row that has none keeps none. */
