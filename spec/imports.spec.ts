@@ -32,8 +32,12 @@ const rules: Record<string, Rule> = {
     types: ['context', 'models/attributes/attribute-of', 'records/lists/declaration', 'policies/policy'],
   },
   'routing/': {
-    imports: ['injection/', 'resources/'],
+    imports: ['injection/', 'resources/', 'many/'],
     types: ['context', 'models/model', 'records/lists/declaration', 'policies/policy'],
+  },
+  'many/': {
+    imports: ['database/', 'models/', 'records/', 'http/', 'logging/', 'policies/', 'routing/chain'],
+    types: ['context', 'resources/', 'routing/'],
   },
   'http/': {
     imports: ['models/attributes/', 'logging/'],
@@ -62,6 +66,7 @@ const rules: Record<string, Rule> = {
       'records/',
       'http/',
       'logging/',
+      'many/check',
       'server/header-list',
       'sessions/',
       'translations/',
