@@ -11,6 +11,7 @@ import {
 } from '../../src/index.js'
 import { Column, Entity, JoinColumn, ManyToMany, JoinTable, ManyToOne, type Relation } from 'typeorm'
 import { Exclude } from 'class-transformer'
+import { describeOnce } from '../support/engine.js'
 import { failure } from '../support/failure.js'
 import { newDatabase } from '../support/databases.js'
 
@@ -90,7 +91,7 @@ async function problemOf(
   return error instanceof Error ? error.message : String(error)
 }
 
-describe('The options csv, import and bulk of @Resource', () => {
+describeOnce('The options csv, import and bulk of @Resource', () => {
   const rows: [string, Wrong, string][] = [
     [
       'csv without a model',

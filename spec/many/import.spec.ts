@@ -10,7 +10,7 @@ import {
   partsApp,
   partsDatabase,
 } from '../support/applications/parts.js'
-import { engine, itOnce } from '../support/engine.js'
+import { itOnce } from '../support/engine.js'
 import { Site, type SpecResponse } from '../support/site.js'
 
 /** The errors of the lines: `{ 3: { price: ['type.decimal'] } }`. */
@@ -97,7 +97,7 @@ describe('@Resource({ import })', () => {
       9: { base: ['csv.cells'] },
     })
     expect(response.json.lines[1].errors).to.deep.equal({ 'supplier.code': ['Supplier does not exist.'] })
-    expect(response.json.lines[5].errors).to.deep.equal({ sku: ['Sku is repeated: it is in line 2, too.'] })
+    expect(response.json.lines[5].errors).to.deep.equal({ sku: ['SKU is repeated: it is in line 2, too.'] })
     expect(await database.manager.count(Part)).to.equal(1)
   })
 
@@ -251,8 +251,7 @@ describe('@Resource({ import })', () => {
   it('compares keys letter by letter', async () => {
     await insertParts(database, [{ sku: 'abc' }])
     const response = await send('sku,name\nABC,Upper\n')
-    if (engine === 'mariadb') expect(codesOf(response)).to.deep.equal({ 2: { sku: ['unique'] } })
-    else expect(response.json.created).to.equal(1)
+    expect(response.json).to.include({ created: 1, updated: 0 })
   })
 
   it('stops after 100 lines with errors', async () => {

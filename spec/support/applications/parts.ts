@@ -63,7 +63,7 @@ export class Part extends Model {
   @Column('boolean', { default: false }) is_new: boolean = false
   @Column('date', { nullable: true }) made_on?: string | null
   @Column('bigint', { nullable: true }) stock?: string | null
-  @Column('datetime', { nullable: true }) seen_at?: Date | null
+  @Column({ type: Date, nullable: true }) seen_at?: Date | null
   @Column('uuid', { nullable: true }) supplier_id?: string | null
 
   @ManyToOne(() => Supplier)
