@@ -358,6 +358,15 @@ export class WaitsForItself extends internalError(
     'use ctx.tx or ctx.afterCommit in the second one.',
 ) {}
 
+/** 500: the list of a CSV file is not what JSON shows, because its handler changes the records of `ctx.paginate`, or has none. */
+export class CsvNotRecords extends httpError(
+  500,
+  (handler: string) =>
+    `${handler} must respond with the \`records\` of ctx.paginate as \`data\`, because the resource has the option csv. ` +
+    'A CSV file would show what the handler hides from JSON. Respond with the records unchanged, or remove the option.',
+  false,
+) {}
+
 /** `transactionOptions()` ran after the first query of its request. */
 export class TransactionAlreadyBegun extends namedError(
   () =>
