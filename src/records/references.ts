@@ -11,11 +11,11 @@ import type { Model } from '../models/model.js'
 import { readAlternatives, valueReader } from './conditions.js'
 import { run, type Row } from './fast-path/fast-path.js'
 import { assignedIds, columnWriter, linksOf, loadLinks, targetOf } from './links.js'
-import { recordsOf } from './loaded-relations.js'
 import { lockClause } from './locking.js'
 import { isOccupied } from './moves.js'
 import { inParts } from './parts.js'
-import { isUnchanged, loadedElements } from '../models/record-state.js'
+import { loadedElements } from '../models/record-state.js'
+import { valueOf } from './row.js'
 import { addScope, combineAlternatives, noRecords } from './scope.js'
 import { commonOf, enclosuresOf, memoizeWithin, waysOf } from './within.js'
 import type { Chain, Common, Enclosure } from './within.js'
@@ -30,8 +30,6 @@ interface Reference {
   common: readonly Common[]
   /** The own column of a reference to one record. */
   key?: ColumnMetadata | undefined
-  /** Whether it contains records, and not ids. */
-  hasRecords?: boolean
 }
 
 /** The values of references to one model, which must meet the same conditions. */
@@ -59,13 +57,13 @@ export interface WriteOptions {
 const referencesOf = memoizeWithin((metadata): Reference[] => {
   const ways = waysOf(metadata)
   const keys = metadata.relations.flatMap((relation): Reference[] => {
-    const { inverseEntityMetadata: target, joinColumns, isManyToMany, isLazy, propertyName: name } = relation
-    const [key, id] = [isManyToMany ? undefined : joinColumns[0], target.primaryColumns[0]]
+    const { inverseEntityMetadata: target, joinColumns, isManyToMany } = relation
+    const key = isManyToMany ? undefined : joinColumns[0]
+    if (!key) return []
     // The key to a record that contains this one leads to no other way than its own.
     const others = ways.filter(({ path }) => path[0]?.relation !== relation)
     const common = commonOf(others, target)
-    if (key) return [{ name: key.propertyName, target, referred: targetOf(key), common, key }]
-    return isManyToMany && !isLazy && id ? [{ name, target, referred: id, common, hasRecords: true }] : []
+    return [{ name: key.propertyName, target, referred: targetOf(key), common, key }]
   })
   const lists = linksOf(metadata).map(({ property: name, relation, toRelated }): Reference => {
     const target = relation.inverseEntityMetadata
@@ -136,13 +134,8 @@ export class References {
   }
 
   /** The values of a reference that were set since the record was read; of a record that moves, all of them. */
-  private newValues({ key, name, hasRecords }: Reference): unknown[] {
+  private newValues({ key, name }: Reference): unknown[] {
     if (key) return this.moves ? present(valueOf(this.record, key)) : this.valuesOf(key)
-    if (hasRecords) {
-      const records = isUnchanged(this.record, name) ? [] : recordsOf(Reflect.get(this.record, name))
-      // A record without an id does not exist yet. TypeORM saves it by `cascade`.
-      return records.flatMap((other) => present(Reflect.get(other, 'id')))
-    }
     const linked = loadedElements(this.record, name) ?? []
     const ids = assignedIds(this.record, name)
     if (!this.stored) return ids?.filter((id) => !linked.includes(id)) ?? []
@@ -247,13 +240,6 @@ function ruleOf({ key }: Reference): 'reference' | 'references' {
 /** A value in a list, which is empty if there is none. */
 function present(value: unknown): unknown[] {
   return value === undefined || value === null ? [] : [value]
-}
-
-/** The value of a key. TypeORM would return the id of a related record that was loaded, even if the key has been changed. */
-function valueOf(record: object, key: ColumnMetadata): unknown {
-  return key.isVirtual || key.embeddedMetadata
-    ? key.getEntityValue(record)
-    : Reflect.get(record, key.propertyName)
 }
 
 /** The conditions of a record that is in a record with an id, or with other values, at the end of a way. */

@@ -22,6 +22,7 @@ export class PageContext implements ViewContext {
   readonly currentUrl: string
   readonly locale: string
   private readonly catalog: Catalog
+  private actions: readonly { action: string; path: string }[] | undefined
 
   constructor(
     private readonly ctx: Context,
@@ -65,6 +66,24 @@ export class PageContext implements ViewContext {
 
   can(ability: string, record: object): boolean {
     return this.ctx.canNow(ability, record)
+  }
+
+  bulkActions(): readonly { action: string; path: string }[] {
+    return (this.actions ??= this.findActions())
+  }
+
+  get bulkKey(): string | undefined {
+    return this.ctx.route?.resource?.itemKey
+  }
+
+  /** The actions of the option `bulk`, without those that the policy lacks, and `update`, which needs a form. */
+  private findActions(): readonly { action: string; path: string }[] {
+    const { many, routes, model } = this.ctx.route?.resource ?? {}
+    const [list] = [routes?.get('list')]
+    return (many?.bulk ?? []).flatMap((action) => {
+      const isOffered = action !== 'update' && list && model && this.ctx.hasAbility(action, model)
+      return isOffered ? [{ action, path: `${list.url(this.ctx.params)}/bulk/${action}` }] : []
+    })
   }
 
   has(id: string): boolean {

@@ -164,8 +164,8 @@ export interface Engine {
   readonly conflictRollsBack?: true
   /** Whether a change of the schema commits the transaction. */
   readonly schemaChangesCommit?: true
-  /** Whether cached statements can write the records of plain models. */
-  readonly hasFastWrites?: true
+  /** Whether a new row cannot have `DEFAULT` as the value of a column. */
+  readonly lacksDefault?: true
   /** Whether requests can read from `replicas`. */
   readonly hasReplicas?: true
   /** The time of the server's clock, in milliseconds since 1970, in SQL. It is the same within a statement. */
@@ -208,8 +208,8 @@ export interface Engine {
 
   /** The options of a migration's column that the engine needs besides the type, or further options of `updated_at`. */
   columnDetails?(driver: DataSource['driver'], kind: AttributeKind | 'updated_at'): ColumnDetails
-  /** Prepares a record before TypeORM inserts it. */
-  prepareInsert?(metadata: EntityMetadata, record: object): void
+  /** Writes the parameter of a column's value in a statement; undefined if it is the parameter alone. */
+  parameterOf?(column: ColumnMetadata, parameter: string): string | undefined
   /** Statements with the id of a row, which must precede its deletion because its keys may refer to the row itself. */
   beforeDelete?(metadata: EntityMetadata): readonly string[]
   /** Returns a function that converts the values of a column faster than TypeORM's `hydrate`; undefined if `hydrate` is needed. */

@@ -236,12 +236,9 @@ export const mariadb: Engine = {
     likeUpdate: () => ' FOR UPDATE',
   },
 
-  // Sets a missing enum value to NULL, which the database rejects. Otherwise a required enum would get its first value.
-  prepareInsert({ columns }, record) {
-    for (const column of columns) {
-      const isRequired = column.enum && !column.isNullable && column.default === undefined
-      if (isRequired && column.getEntityValue(record) === undefined) column.setEntityValue(record, null)
-    }
+  parameterOf({ type, srid, entityMetadata }, parameter) {
+    if (!entityMetadata.dataSource.driver.spatialTypes.includes(type)) return undefined
+    return `ST_GeomFromText(${parameter}${srid === undefined ? '' : `, ${srid}`})`
   },
 
   // The first comparisons use an index, even with a collation that ignores case. The range of LIKE in an index ends at U+FFFF, so

@@ -90,7 +90,6 @@ export const postgres: Engine = {
   defaultPool: 10,
   errors,
   failureAborts: true,
-  hasFastWrites: true,
   now: 'floor(extract(epoch from statement_timestamp()) * 1000)::bigint',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   updatesInQueries: true,
@@ -158,6 +157,12 @@ export const postgres: Engine = {
     mode: ({ tableNameWithoutPrefix }) => ({ mode: 'pessimistic_write', tables: [tableNameWithoutPrefix] }),
     likeKey: (alias) => ` FOR KEY SHARE OF ${alias}`,
     likeUpdate: (alias) => ` FOR NO KEY UPDATE OF ${alias}`,
+  },
+
+  parameterOf({ type, srid, entityMetadata }, parameter) {
+    if (!entityMetadata.dataSource.driver.spatialTypes.includes(type)) return undefined
+    const shape = `ST_GeomFromGeoJSON(${parameter})`
+    return `${srid === undefined ? shape : `ST_SetSRID(${shape}, ${srid})`}::${String(type)}`
   },
 
   // The conversion makes the comparison of a citext case-sensitive.

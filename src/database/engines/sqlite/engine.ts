@@ -50,7 +50,7 @@ export const sqlite: Engine = {
   driverPackage: 'better-sqlite3',
   defaultPool: 8,
   errors,
-  hasFastWrites: true,
+  lacksDefault: true,
   now: "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 
   options: (url) => ({ type: 'better-sqlite3', database: sqlitePath(url) }),
@@ -64,6 +64,8 @@ export const sqlite: Engine = {
       await driver.pool.run('SELECT 1', [])
     }
   },
+
+  parameterOf: ({ type }, parameter) => (type === 'jsonb' ? `jsonb(${parameter})` : undefined),
 
   async beginReadOnly(runner) {
     if (runner instanceof PooledSqliteQueryRunner) runner.isReadOnly = true
