@@ -4,6 +4,6 @@ import type { Format } from './format.js'
 export const json: Format = {
   mediaTypes: ['application/json'],
   problemType: 'application/problem+json',
-  write: JSON.stringify,
+  write: (value) => JSON.stringify(value),
   writeProblem: JSON.stringify,
 }
