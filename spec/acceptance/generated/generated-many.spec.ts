@@ -30,7 +30,7 @@ const RESOURCES: [name: string, attributes: string[], options: ResourceArguments
     { ...all, owner: 'user', import: 'sku', filter: 'state', sort: 'name', search: 'name' },
   ],
   [
-    'offer',
+    'quote',
     ['title', 'is_new:bool', 'data:nulls.json'],
     { csv: true, import: true, bulk: 'destroy', parent: 'part' },
   ],
@@ -64,7 +64,7 @@ describe('Generated resources with --csv, --import and --bulk', () => {
     )
     expect(handlers).to.contain('--csv --import sku --bulk archive,update,destroy')
     expect(app.read('src/actions/suppliers.ts')).to.contain("csv: ['id', 'code', 'created_at']")
-    expect(app.read('src/actions/offers.ts')).to.contain('import: true')
+    expect(app.read('src/actions/quotes.ts')).to.contain('import: true')
     expect(app.read('templates/parts/index.pug')).to.contain('!= bulkForm(query, pagination)')
     expect(app.read('templates/parts/index.pug')).to.contain('a.button(href=partsImportPath())')
   })
