@@ -620,6 +620,13 @@ export class UnknownRoute extends namedError(
     `No route has the name "${name}".${near ? ` Did you mean "${near}"?` : ''}`,
 ) {}
 
+/** `ctx.save` or `ctx.destroy` would have to write other rows than that of the record. */
+export class NotOneRow extends namedError(
+  (reason: string) =>
+    `${reason}, but ctx.save and ctx.destroy write the row of one record. Save or destroy the records one after the other, ` +
+    'set ids in a property with @RelationIds, or use ctx.tx.save(record) and ctx.tx.remove(record) of TypeORM.',
+) {}
+
 /** A model has no relation of this name, or its foreign key has several columns. */
 export class UnknownRelation extends namedError(
   (model: string, relation: string) =>

@@ -16,6 +16,16 @@ import { RouteTable } from './route-table.js'
 import { PathPattern } from './path.js'
 import { StaticFolder } from './static-folder.js'
 
+declare module '../context.js' {
+  interface Extension {
+    /**
+     * Declares routes and middleware in the scope that is extended: the application, a group or a host. Each scope can have its own
+     * extension of this kind.
+     */
+    declare?(scope: Scope): void
+  }
+}
+
 /** A parameter in the query or the fragment of a redirect's target. */
 const parameter = /\{\*?([A-Za-z_]\w*)\}/g
 

@@ -1,4 +1,4 @@
-import type { Context } from '../context.js'
+import type { Context, Middleware } from '../context.js'
 import type { Assets } from '../http/static/assets.js'
 import { pooledRandomBytes } from '../common/random.js'
 import { submittedValue } from '../http/binder.js'
@@ -105,7 +105,8 @@ export class PageContext implements ViewContext {
   private pagesOf(item: string): readonly DeclaredRoute[] {
     const pages = this.table.firstPagesOf(item)
     if (!this.ctx.route) return pages
-    return pages.filter(({ middleware }) => middleware.every(({ admits }) => admits?.(this.ctx) ?? true))
+    const admits = ({ extension }: Middleware): boolean => extension?.admits?.(this.ctx) ?? true
+    return pages.filter(({ middleware }) => middleware.every(admits))
   }
 }
 
