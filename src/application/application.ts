@@ -72,7 +72,7 @@ export class App extends Scope {
 
   /** @throws DeclarationError when an option is wrong */
   constructor(options: AppOptions = {}) {
-    super(new Declarations(new Injector(options.container), options))
+    super(new Declarations(new Injector(options.container), options, () => import('../many/handlers.js')))
     checkValues(options)
     this.settings = options
     this.extensions = new Extensions(this.declarations.extensions, options.sessionStore)

@@ -1,4 +1,4 @@
-import type { Middleware } from '../context.js'
+import type { Context, Middleware } from '../context.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
 import { defaultPathName } from '../naming/names.js'
 import { handlerMiddleware } from '../resources/decorations.js'
@@ -40,16 +40,22 @@ export function middlewareForMany(
   return [...new Set(names.flatMap((name) => handlerMiddleware(decorations, name)))]
 }
 
-/** Creates the handler of a route for many records. Only applications with such a route load its module. */
-export function manyHandler(forMany: ForMany, name: string): Middleware {
-  return toMiddleware(async (ctx) => (await import('../many/handlers.js')).handlers[forMany](ctx), name)
+/** The handlers for many records, which other rooms of the framework have. */
+export interface ManyHandlers extends Record<ForMany, (ctx: Context) => unknown> {
+  /** Responds with a list as CSV if the request asks for it, or else calls the handler of the list. */
+  list: (ctx: Context, list: Middleware) => unknown
+}
+
+/** Loads the handlers. Only applications with such a resource do so. */
+export type LoadMany = () => Promise<{ handlers: ManyHandlers }>
+
+/** Creates the handler of a route for many records. */
+export function manyHandler(load: LoadMany, forMany: ForMany, name: string): Middleware {
+  return toMiddleware(async (ctx) => (await load()).handlers[forMany](ctx), name)
 }
 
 /** Wraps the handler of a list, which then also responds with a CSV file. */
-export function withExport(list: Middleware): Middleware {
-  const listOrExport: Middleware = async (ctx, next) => {
-    const { exportList, wantsCsv } = await import('../many/export.js')
-    return wantsCsv(ctx) ? exportList(ctx, list) : list(ctx, next)
-  }
+export function withExport(load: LoadMany, list: Middleware): Middleware {
+  const listOrExport: Middleware = async (ctx) => (await load()).handlers.list(ctx, list)
   return Object.defineProperty(listOrExport, 'name', { value: list.name })
 }
