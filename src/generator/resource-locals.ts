@@ -23,6 +23,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
   const references = attributes.filter(isReference)
   const choices = choicesOf(names.one, references)
+  const queries = listLocals(list, names, includesOf(plan, references))
   return {
     ...names,
     command: plan.command,
@@ -34,7 +35,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     attributes,
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
-    list: listLocals(list, names, includesOf(plan, references)),
+    list: queries,
     order: orderOf(list),
     ...routeLocals(plan.routes, names, nesting),
     ...handlerLocals(plan, nesting, attributes, choices),
@@ -45,8 +46,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     labels: labelsOf(model.singular, attributes, otherIds),
     yaml,
     ...pathLocals(names, nesting),
-    spec: specLocals(plan, nesting, attributes),
-    accept: acceptOf(plan),
+    spec: specLocals(plan, nesting, attributes, queries?.query ?? []),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     ...modelLocals(plan),
     migrationClass,
@@ -179,13 +179,6 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
     /** The unique indexes of several columns. */
     uniques: table.indices.filter(({ isUnique }) => isUnique),
   }
-}
-
-/** The `accept` option of requests in the specs of an API, alone and beside others. Only a web application, with HTML, needs it. */
-function acceptOf(plan: ResourcePlan) {
-  return hasPagesBeside(plan)
-    ? { only: ", { accept: 'json' }", also: ", accept: 'json'" }
-    : { only: '', also: '' }
 }
 
 function hasPagesBeside({ kind, application }: ResourcePlan): boolean {
