@@ -5,7 +5,7 @@ import { specVariable, type Names } from './arguments/names.js'
 import { listOf, modelImportsOf, quote, relativePath } from './files/lines.js'
 import { defaultSort } from './list-locals.js'
 import type { Nesting } from './nesting.js'
-import type { ResourcePlan } from './resource-generator.js'
+import type { ResourcePlan } from './resource-plan.js'
 
 /** The import paths of a spec. */
 export function specPaths(file: string, model: Names) {
