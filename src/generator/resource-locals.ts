@@ -1,5 +1,6 @@
 import {
   isReference,
+  isTitle,
   versionAttributes,
   type Attribute,
   type ReferenceAttribute,
@@ -125,7 +126,7 @@ function headingLocals(
   { names, model, list, titleOfParent }: ResourcePlan,
   attributes: readonly Attribute[],
 ) {
-  const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
+  const title = attributes.find(isTitle)
   const id = { name: 'id', show: (variable: string) => `= ${variable}.id` }
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? id
   const columns = attributes.filter((one) => one !== header && one.kind !== 'json' && !one.isList)
