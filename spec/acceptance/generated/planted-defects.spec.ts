@@ -49,7 +49,7 @@ const RESOURCES: Record<string, { options: ResourceArguments; defects: Defect[];
       ],
     ],
     failures: [
-      'finds no comment of another parent or owner: show as HTML (GET /posts/ID/comments/ID): the status is 200 instead of 404',
+      'finds no comment of another parent or owner: show as JSON (GET /posts/ID/comments/ID): the status is 200 instead of 404',
     ],
   },
   reply: {
@@ -59,7 +59,7 @@ const RESOURCES: Record<string, { options: ResourceArguments; defects: Defect[];
       ['src/actions/replies.ts', /const reply = new Reply\(\)\n.*/, ''],
     ],
     failures: [
-      'finds no reply of another parent or owner: list as HTML (GET /posts/ID/comments/ID/replies): the body contains "ID", which it must not',
+      'finds no reply of another parent or owner: list as JSON (GET /posts/ID/comments/ID/replies): the body contains "ID", which it must not',
       'shows the form for a new reply: new as HTML (GET /posts/ID/comments/ID/replies/new): the status is 500 instead of 200',
       'creates a reply from a form and redirects to its page: page with the form of create as HTML (GET /posts/ID/comments/ID/replies/new): the status is 500 instead of 200',
       'shows the form again when text is missing: page with the form of create as HTML (GET /posts/ID/comments/ID/replies/new): the status is 500 instead of 200',
@@ -73,7 +73,7 @@ const RESOURCES: Record<string, { options: ResourceArguments; defects: Defect[];
     ],
     failures: [
       'returns 404 to others: show as HTML (GET /notes/ID): the status is 200 instead of 404',
-      'finds no note of another parent or owner: show as HTML (GET /notes/ID): the status is 200 instead of 404',
+      'finds no note of another parent or owner: show as JSON (GET /notes/ID): the status is 200 instead of 404',
       'pin returns 404 to others: pin as JSON (POST /notes/ID/pin): the status is 200 instead of 404',
     ],
   },
@@ -103,6 +103,15 @@ const RESOURCES: Record<string, { options: ResourceArguments; defects: Defect[];
       'returns 422 for JSON without title: create as JSON (POST /api/v1/tasks): there is no error of "title"',
       'returns 409 for the version of an earlier state: update as JSON (PUT /api/v1/tasks/ID): the status is 200 instead of 409',
     ],
+  },
+  // The text is as the application wants it, which its spec says.
+  letter: {
+    options: { attributes: ['text'] },
+    defects: [
+      ['locales/letters.en-us.yaml', 'Letter was created successfully.', 'Thank you.'],
+      ['spec/actions/letters.spec.ts', "name: 'letter',", "$&\n    messages: { created: 'Thank you.' },"],
+    ],
+    failures: [],
   },
   tag: {
     options: { attributes: ['name'] },
