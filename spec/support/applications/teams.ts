@@ -1,5 +1,15 @@
 import { pino } from 'pino'
-import { Column, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, Table, TableForeignKey } from 'typeorm'
+import {
+  Column,
+  Entity,
+  Index,
+  JoinColumn,
+  JoinTable,
+  ManyToMany,
+  ManyToOne,
+  Table,
+  TableForeignKey,
+} from 'typeorm'
 import type { MigrationInterface, QueryRunner, Relation } from 'typeorm'
 import { Exclude } from 'class-transformer'
 import {
@@ -97,6 +107,7 @@ export class Invitation extends Model {
 }
 
 @Entity('customers')
+@Index(['branch_id', 'name'], { unique: true })
 @Within('branch')
 export class Customer extends Model {
   @Column('varchar') @Present() name!: string
@@ -108,6 +119,7 @@ export class Customer extends Model {
 }
 
 @Entity('items')
+@Index(['branch_id', 'serial'], { unique: true })
 @Within('branch')
 export class Item extends Model {
   @Column('varchar') @Present() serial!: string
@@ -214,6 +226,7 @@ const UNIQUE: Record<string, string[]> = {
   memberships: ['branch_id', 'user_id'],
   invitations: ['branch_id', 'email'],
   items: ['branch_id', 'serial'],
+  customers: ['branch_id', 'name'],
 }
 
 class CreateTeams1700000000000 implements MigrationInterface {
@@ -486,14 +499,21 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
       }
       for (const customer of records) {
         await ctx.authorize(customer, 'update')
-        await ctx.save(Object.assign(customer, { name: 'archived' }))
+        await ctx.save(Object.assign(customer, { name: `archived ${customer.id}` }))
       }
       await ctx.authorize(Object.assign(new Customer(), { branch_id: branch.id }), 'create')
       return ctx.respond({ data: [] })
     }
   }
 
-  @Resource('/items', { model: Item, policy: ItemPolicy, fields: ['serial'] })
+  @Resource('/items', {
+    model: Item,
+    policy: ItemPolicy,
+    fields: ['serial'],
+    csv: ['serial'],
+    import: { key: 'serial' },
+    bulk: ['destroy'],
+  })
   @Parent(BranchesResource)
   class ItemsResource extends InBranch<Item> {
     protected readonly model = Item
@@ -503,6 +523,8 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
     model: Rental,
     policy: RentalPolicy,
     fields: ['number', 'customer_id', 'assignee_id', 'item_ids'],
+    csv: ['number', 'customer.name'],
+    import: true,
   })
   @Parent(BranchesResource)
   class RentalsResource extends InBranch<Rental> {
