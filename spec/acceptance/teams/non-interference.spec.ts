@@ -52,7 +52,6 @@ describe(`A member of one team (KIT_TEAMS_SEED=${seed} KIT_TEAMS=${total})`, fun
   const actors: { bearer: string }[] = []
   /** The ids that requests contain, of both branches and of none. */
   const ids: Record<string, Id[]> = {}
-  const history: Sent[] = []
   let routes: readonly DeclaredRoute[] = []
 
   before(async () => {
@@ -105,7 +104,6 @@ describe(`A member of one team (KIT_TEAMS_SEED=${seed} KIT_TEAMS=${total})`, fun
   it('gets the same from two databases that differ in another team alone, with the same statements', async () => {
     for (let number = 0; number < total; number++) {
       const sent = next()
-      history.push(sent)
       const results: unknown[] = []
       const made: string[] = []
       for (const [index, world] of worlds.entries()) {
@@ -115,11 +113,6 @@ describe(`A member of one team (KIT_TEAMS_SEED=${seed} KIT_TEAMS=${total})`, fun
         results.push({ ...shapeOf(response), statements: statementsOf(world) })
         made.push(idOf(response))
       }
-        console.log(
-          (results[0] as { status: number }).status,
-          worlds[0]?.statements.length,
-          JSON.stringify(sent).slice(0, 160),
-        )
       expect(results[1], `request ${number}: ${JSON.stringify(sent)}`).to.deep.equal(results[0])
       const [left, right] = made
       if (left && right) remember(sent, [left, right])
