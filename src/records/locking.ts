@@ -14,7 +14,7 @@ export interface FindRecordOptions {
 
 /** The clause of a SELECT that locks its rows; empty if the transaction locks the database. */
 export function lockClause({ dataSource }: EntityManager): string {
-  return engineOf(dataSource).rowLock ? ' FOR UPDATE' : ''
+  return engineOf(dataSource).rowLocks ? ' FOR UPDATE' : ''
 }
 
 /** Returns the lock of rows as an option of a TypeORM query. */
@@ -22,7 +22,7 @@ export function lockOption(
   { dataSource }: EntityManager,
   metadata: EntityMetadata,
 ): Pick<FindOneOptions, 'lock'> {
-  const lock = engineOf(dataSource).rowLock?.(metadata)
+  const lock = engineOf(dataSource).rowLocks?.mode(metadata)
   return lock ? { lock } : {}
 }
 

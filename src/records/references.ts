@@ -5,7 +5,7 @@ import { ValidationErrors } from '../errors.js'
 import { humanize } from '../naming/words.js'
 import { unreadable } from '../models/attributes/coerce.js'
 import { RECORD } from '../common/record-field.js'
-import type { Engine } from '../database/engines/engine.js'
+import type { RowLocks } from '../database/engines/engine.js'
 import { engineOf } from '../database/engines/engines.js'
 import type { Model } from '../models/model.js'
 import { readAlternatives, valueReader } from './conditions.js'
@@ -121,7 +121,7 @@ export class References {
   private async readStored(): Promise<void> {
     const { metadata, record, work, options } = this
     const keys = metadata.relations.flatMap((relation) => (relation.isManyToMany ? [] : relation.joinColumns))
-    const { updateLock } = engineOf(work.tx.dataSource)
+    const updateLock = engineOf(work.tx.dataSource).rowLocks?.likeUpdate
     const lock = this.moves ? () => lockClause(work.tx) : updateLock
     ;[this.row] = await select(work.tx, metadata, keys, { id: record.id }, lock)
     if (!this.moves) return
@@ -205,7 +205,7 @@ export class References {
     const { tx } = this.work
     const read = valueReader(referred)
     const values = references.flatMap(([, all]) => all.map(read)).filter((value) => value !== unreadable)
-    const lock = Object.keys(where).length > 0 ? engineOf(tx.dataSource).keyLock : undefined
+    const lock = Object.keys(where).length > 0 ? engineOf(tx.dataSource).rowLocks?.likeKey : undefined
     const rows = await inParts([...new Set(values)], (part) => {
       const isOne = { [referred.propertyName]: In([...part]) }
       const readable = readAlternatives(target, combineAlternatives(where, isOne)) ?? noRecords
@@ -226,7 +226,7 @@ export class References {
     if (others.length === 0 || present(value).length === 0) return value
     const id = [value, ...others.map(({ relation }) => relation.propertyName)].join()
     const model = first.relation.inverseEntityMetadata
-    const { keyLock } = engineOf(this.work.tx.dataSource)
+    const keyLock = engineOf(this.work.tx.dataSource).rowLocks?.likeKey
     if (!this.anchors.has(id))
       this.anchors.set(id, await readAnchor(this.work, model, targetOf(first.key), value, others, keyLock))
     return this.anchors.get(id)
@@ -257,7 +257,7 @@ export async function readAnchor(
   start: ColumnMetadata,
   value: unknown,
   path: readonly Enclosure[],
-  lock?: Engine['keyLock'],
+  lock?: RowLocks['likeKey'],
 ): Promise<unknown> {
   const column = columnWriter(tx)
   const read = valueReader(start)(value)
@@ -284,7 +284,7 @@ function select(
   { target }: EntityMetadata,
   columns: readonly ColumnMetadata[],
   where: object,
-  lock: Engine['keyLock'],
+  lock: RowLocks['likeKey'] | undefined,
   withDeleted = true,
 ): Promise<Row[]> {
   const column = columnWriter(tx)
@@ -300,7 +300,7 @@ const alias = 'referred'
 function runLocked(
   tx: EntityManager,
   query: SelectQueryBuilder<ObjectLiteral>,
-  lock: Engine['keyLock'],
+  lock: RowLocks['likeKey'] | undefined,
 ): Promise<Row[]> {
   const [sql, parameters] = query.getQueryAndParameters()
   return run(tx, sql + (lock?.(tx.dataSource.driver.escape(alias)) ?? ''), parameters)

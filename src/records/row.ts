@@ -15,6 +15,7 @@ import { createRunner } from '../database/engines/mode.js'
 import { inSavepoint, TransactionManager } from '../database/transactions/transaction-manager.js'
 import { kindOf } from '../models/attributes/attributes.js'
 import { Model } from '../models/model.js'
+import { otherSubscribers } from '../models/model-subscriber.js'
 import { isUnchanged } from '../models/record-state.js'
 import { read, readerOf, run } from './fast-path/fast-path.js'
 import { lockClause } from './locking.js'
@@ -105,10 +106,9 @@ export class Rows {
 
   /** Whether more than the statement can belong to a write: listeners of the model, or subscribers of the application. */
   get isHeard(): boolean {
-    // The first subscriber is the framework's own.
-    const { subscribers } = this.metadata.dataSource
-    if (this.hasListeners || subscribers.length <= 1) return this.hasListeners
-    return subscribers.slice(1).some((subscriber) => EVENTS.some((event) => subscriber[event]))
+    if (this.hasListeners) return true
+    const subscribers = otherSubscribers(this.metadata.dataSource)
+    return subscribers.some((subscriber) => EVENTS.some((event) => subscriber[event]))
   }
 
   /** Inserts the row of a record. */

@@ -1,6 +1,6 @@
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { unknownPosition } from '../servers.js'
-import { additionsOf, BEGIN, positionOf, type PgConnection } from './connection.js'
+import { otherSubscribers } from '../../../models/model-subscriber.js'
+import { additionsOf, BEGIN, type PgConnection } from './connection.js'
 import { PostgresSchemaRunner } from './schema-runner.js'
 
 /** TypeORM's query runner, which sends the beginning of a transaction together with its first statement. */
@@ -9,9 +9,9 @@ export class PostgresRunner extends PostgresSchemaRunner {
   declare protected databaseConnection: PgConnection
 
   override async startTransaction(isolation?: IsolationLevel): Promise<void> {
-    const { options, subscribers } = this.dataSource
-    // The first subscriber is the framework's own. Others may listen to transactions.
-    const isPlain = !isolation && !options.isolationLevel && subscribers.length <= 1
+    const { options } = this.dataSource
+    const hasListeners = otherSubscribers(this.dataSource).length > 0
+    const isPlain = !isolation && !options.isolationLevel && !hasListeners
     if (!isPlain || this.isTransactionActive) return super.startTransaction(isolation)
 
     await this.connect()
@@ -28,15 +28,16 @@ export class PostgresRunner extends PostgresSchemaRunner {
     else await this.query('SET TRANSACTION READ ONLY')
   }
 
-  /** Commits, and returns the position after the commit; undefined if the transaction has no statements. */
-  async commitWithPosition(): Promise<bigint | undefined> {
-    if (this.endUnbegun()) return undefined
-    let position = unknownPosition
-    additionsOf(this.databaseConnection).notePosition = (text) => {
-      if (text !== undefined) position = positionOf(text)
-    }
+  /**
+   * Commits. Returns false if the transaction has no statements, so that nothing is sent.
+   *
+   * @param note receives the position after the commit, if it could be read
+   */
+  async commitWithPosition(note: (position: string) => void): Promise<boolean> {
+    if (this.endUnbegun()) return false
+    additionsOf(this.databaseConnection).notePosition = note
     await super.commitTransaction()
-    return position
+    return true
   }
 
   override async commitTransaction(): Promise<void> {

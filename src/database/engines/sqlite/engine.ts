@@ -59,7 +59,10 @@ export const sqlite: Engine = {
     const driver = new PooledSqliteDriver(dataSource, limits)
     dataSource.driver = driver
     // The ping ignores its signal, because a read never waits for a writer.
-    return async () => void (await driver.pool.run('SELECT 1', []))
+    return async () => {
+      await driver.check()
+      await driver.pool.run('SELECT 1', [])
+    }
   },
 
   parameterOf: ({ type }, parameter) => (type === 'jsonb' ? `jsonb(${parameter})` : undefined),
@@ -73,8 +76,10 @@ export const sqlite: Engine = {
     if (runner instanceof PooledSqliteQueryRunner) yield* runner.rows(sql, values)
   },
 
-  async check({ driver }) {
-    if (driver instanceof PooledSqliteDriver) await driver.check()
+  // SQLite runs statements in the process itself, where no timer could end one.
+  inspection: {
+    explain: 'EXPLAIN QUERY PLAN',
+    protect: (runner) => runner.query('PRAGMA query_only = ON'),
   },
 
   file: ({ driver }) => (driver instanceof PooledSqliteDriver ? driver.options.database : undefined),
@@ -92,6 +97,7 @@ export const sqlite: Engine = {
   prefix: {
     parameters: (text) => [text, textAfter(text) ?? Buffer.alloc(0)],
     sql: (column, [from, to]) => `(${column} >= ${from} COLLATE BINARY AND ${column} < ${to} COLLATE BINARY)`,
+    createIndex: (_runner, name, table, column) => `CREATE INDEX "${name}" ON "${table}" ("${column}")`,
   },
 
   contains: {
@@ -105,8 +111,6 @@ export const sqlite: Engine = {
     const cases = values.map((value, index) => `WHEN '${value.replaceAll("'", "''")}' THEN ${index}`)
     return `CASE ${column} ${cases.join(' ')} END`
   },
-
-  prefixIndex: (_runner, name, table, column) => `CREATE INDEX "${name}" ON "${table}" ("${column}")`,
 
   async findIndexes(runner, table) {
     const rows: { name: string; columns: string }[] = await runner.query(INDEXES, [table, table])
@@ -130,7 +134,7 @@ const DATETIME =
   /^[1-9]\d{3}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01]) (?:[01]\d|2[0-3])(?::[0-5]\d){2}\.\d{3}$/
 
 /**
- * Reads the digits of a datetime, because `new Date(text)` takes twice as long: 40 dates of a page are 5 % of its time.
+ * Reads the digits of a datetime. With `new Date(text)`, a list of 20 records takes 15 % more CPU time.
  *
  * @returns undefined for any other format
  */
