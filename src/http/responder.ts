@@ -62,9 +62,14 @@ export function chooseFormat(ctx: Context, offered: readonly FormatName[] = form
   else ctx.set('Vary', 'Accept')
   return negotiate(offered, {
     accept: ctx.req.headers.accept || undefined,
-    body: formatOfType(ctx.req.headers['content-type'] ?? ''),
+    body: formatOfBody(ctx.req.headers['content-type'] ?? ''),
     default: ctx.defaultFormat,
   })
+}
+
+/** The format of a body of a request. A program that sends CSV gets its answer as JSON. */
+function formatOfBody(type: string): FormatName | undefined {
+  return formatOfType(type) ?? (/^text\/csv\b/i.test(type) ? 'json' : undefined)
 }
 
 /** Writes the body in a data format. A record with a version also receives a tag, and errors are written as a problem document. */

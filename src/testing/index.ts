@@ -14,6 +14,8 @@ export {
   type RequestOptions,
 } from './client.js'
 export { Factory, type Defaults, type ModelClass } from './factory.js'
+export { describeResource } from './resource/describe-resource.js'
+export type { JsonValues, ResourceDescription, RouteWord } from './resource/description.js'
 export { expectQueries } from './expect-queries.js'
 export { Isolation } from './isolation.js'
 export { captureLog, type CapturedLog } from './capture-log.js'
