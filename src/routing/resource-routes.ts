@@ -22,7 +22,7 @@ import type { Mount } from './mount.js'
 import { PathPattern } from './path.js'
 import { sortForMounting, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
-/** What handlers need. */
+/** The services that handlers use. */
 interface Services {
   injector: Injector
   loadMany: LoadMany
