@@ -18,6 +18,7 @@ import { Model } from '../models/model.js'
 import { isUnchanged } from '../models/record-state.js'
 import { read, readerOf, run } from './fast-path/fast-path.js'
 import { lockClause } from './locking.js'
+import { waitingInsertsOf, type InsertingRows, type WaitingInserts } from './waiting-inserts.js'
 
 /** Returns what reads and writes the rows of a model, one at a time. */
 export const rowsOf = memoizeByObject((metadata: EntityMetadata) => new Rows(metadata))
@@ -59,8 +60,8 @@ const idMarker = { marks: 'id' }
  * The rows of a model. A record is written as TypeORM's `save` and `remove` write it, by one statement, with the listeners and
  * subscribers around it. Its version is compared by this statement. Nothing but the row is written.
  */
-export class Rows {
-  private readonly table: string
+export class Rows implements InsertingRows {
+  readonly table: string
   private readonly id: string
   private readonly cells: readonly Cell[]
   private readonly inserted: readonly Cell[]
@@ -116,9 +117,10 @@ export class Rows {
     const { metadata } = this
     const { broadcaster } = runnerOf(work.tx)
     await broadcaster.broadcast('BeforeInsert', metadata, record)
+    const waiting = work.isAlone && !this.isHeard && this.isComplete(record) && waitingInsertsOf(work.tx)
+    if (waiting) return this.insertLater(waiting, record)
     const values: unknown[] = []
-    const expressions = this.inserted.map((cell) => this.insertedValue(cell, record, values))
-    const sql = `${this.insertion}(${expressions.join(', ')})${this.returning}`
+    const sql = `${this.insertion}${this.writeNewRow(record, values)}${this.returning}`
     const { records = [] } = await this.execute(work, sql, values)
     this.version?.column.setEntityValue(record, 1)
     this.fillWithNull(record)
@@ -127,6 +129,28 @@ export class Rows {
         setValue(record, column, convert(records[0][column.databaseName]))
     else await this.readBack(work.tx, record, this.setByInsert)
     if (this.isHeard) await broadcaster.broadcast('AfterInsert', metadata, record)
+  }
+
+  /** Whether a new record has all values that the database would set. */
+  private isComplete(record: Model): boolean {
+    return this.setByInsert.every(({ column }) => (valueOf(record, column) ?? undefined) !== undefined)
+  }
+
+  /** Inserts the row of a record together with others. */
+  private async insertLater(waiting: WaitingInserts<unknown>, record: Model): Promise<void> {
+    await waiting.add(this, record)
+    this.version?.column.setEntityValue(record, 1)
+    this.fillWithNull(record)
+  }
+
+  /** Writes the values of a new row in SQL, and adds their parameters. */
+  writeNewRow(record: Model, values: unknown[]): string {
+    return `(${this.inserted.map((cell) => this.insertedValue(cell, record, values)).join(', ')})`
+  }
+
+  /** Inserts rows that have been written. The statement has its own savepoint on engines that need one. */
+  insertWritten(tx: EntityManager, rows: readonly string[], values: unknown[]): Promise<QueryResult> {
+    return this.execute({ tx, isAlone: true }, this.insertion + rows.join(', '), values)
   }
 
   /**
