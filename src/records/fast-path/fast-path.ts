@@ -118,3 +118,10 @@ export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<
 export function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
 }
+
+/** Runs a query of the framework that locks the rows that it reads. */
+export function readLocked(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
+  return tx instanceof TransactionManager
+    ? (tx.readLocked(sql, values) as Promise<Row[]>)
+    : run(tx, sql, values)
+}
