@@ -8,7 +8,7 @@ import { check, type Expected } from './expected.js'
 export type Format = 'html' | 'json' | 'xml' | 'form'
 
 /** A handler, its method and path, and the path of the page with its form. */
-export type Endpoint = readonly [handler: string, method: string, path: string, page?: string]
+export type Target = readonly [handler: string, method: string, path: string, page?: string]
 
 type Handler = 'list' | 'show' | 'new' | 'create' | 'edit' | 'update' | 'destroy'
 
@@ -58,8 +58,8 @@ export class TestedResource {
     return this.description.singular ? this.list : `${this.list}/${this.record.id}`
   }
 
-  /** The endpoints of the handlers for a record. */
-  at(item = this.item): Record<Handler, Endpoint> {
+  /** The handlers, with their paths for a record. */
+  at(item = this.item): Record<Handler, Target> {
     const { list } = this
     return {
       list: ['list', 'GET', list],
@@ -72,15 +72,15 @@ export class TestedResource {
     }
   }
 
-  /** Sends a request to a handler of the record, or to any endpoint, and checks the response. */
+  /** Sends a request to a handler of the record, or to any other target, and checks the response. */
   async expect(
-    target: Handler | Endpoint,
+    target: Handler | Target,
     format: Format,
     expected: Expected,
     values?: object,
     headers: Record<string, string> = {},
   ): Promise<ClientResponse> {
-    const [handler, method, path, page = path]: Endpoint =
+    const [handler, method, path, page = path]: Target =
       typeof target === 'string' ? this.at()[target] : target
     const isForm = format === 'form'
     const accept = isForm ? 'html' : format
