@@ -2,6 +2,7 @@ import { camelize } from 'inflection'
 import { FactoryError } from '../../errors.js'
 import { humanize } from '../../naming/words.js'
 import type { RouteWord } from './description.js'
+import type { Expected } from './expected.js'
 import type { Target, Format, TestedResource } from './tested-resource.js'
 
 /** Declares a test. */
@@ -223,6 +224,53 @@ const versions: Check = (resource, it) => {
     resource.expect('update', 'json', { status: 412 }, changes, { 'If-Match': '"0"' }))
 }
 
+const csv: Check = (resource, it) => {
+  const { csv: columns, import: key } = resource.description
+  if (!columns) return
+  it(`exports ${resource.words.many} as CSV`, async () => {
+    await resource.expect('list', 'csv', { status: 200, contains: `${columns.join(',')}\r\n` })
+    const { text } = await resource.expect('list', 'csv', { contains: resource.record.id })
+    if (typeof key !== 'string') return
+    // The same file, imported, changes nothing.
+    await resource.expect(importOf(resource), 'json', { status: 200, members: { created: 0 } }, text)
+    await resource.expect('list', 'csv', { contains: text })
+  })
+}
+
+const imports: Check = (resource, it) => {
+  const { import: key } = resource.description
+  if (key === undefined) return
+  it('imports no line if one is wrong', async () => {
+    const attribute = Object.entries(resource.values).find(([, value]) => !Array.isArray(value))?.[0] ?? ''
+    const heading = key === 'id' ? `id,${attribute}` : key === true ? attribute : key
+    const { text } = await resource.expect('list', 'json', { status: 200 })
+    const file = `${heading}\r\n${heading},one cell too many\r\n`
+    await resource.expect(importOf(resource), 'json', { status: 422, contains: '"line":2' }, file)
+    await resource.expect('list', 'json', { contains: text })
+  })
+}
+
+function importOf({ list: path }: TestedResource): Target {
+  return ['import', 'POST', `${path}/import`]
+}
+
+const bulk: Check = (resource, it) => {
+  const { bulk: actions = [], csv: columns, changes, asOther } = resource.description
+  const { many } = resource.words
+  const send = (action: string, expected: Expected) => {
+    const values = { ids: [resource.record.id], ...(action === 'update' && changes) }
+    return resource.expect([action, 'POST', `${resource.list}/bulk/${action}`], 'json', expected, values)
+  }
+  for (const action of actions)
+    it(`calls ${action} for the selected ${many}`, () => send(action, { status: 200, members: { count: 1 } }))
+  if (!asOther || (!columns && actions.length === 0)) return
+  it(`neither exports nor changes the ${many} of others`, async () => {
+    await asOther()
+    if (columns) await resource.expect('list', 'csv', { lacks: resource.record.id })
+    for (const action of actions) await send(action, { status: 404 })
+  })
+}
+
 const routes: Check = (resource, it) => {
   for (const route of resource.description.routes ?? []) declareRoute(resource, it, route)
 }
@@ -298,5 +346,8 @@ export const checks: readonly Check[] = [
   update,
   destroy,
   versions,
+  csv,
+  imports,
+  bulk,
   routes,
 ]
