@@ -1,6 +1,7 @@
 import {
   isReference,
   isTitle,
+  trashAttributes,
   versionAttributes,
   type Attribute,
   type ReferenceAttribute,
@@ -21,7 +22,7 @@ import { tableLocals, uniqueIndex, whyIndexed } from './tables.js'
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
   const { names, model, list, owner, guards } = plan
   const isRootGuarded = guards.some(({ parent }) => parent === undefined)
-  const nesting = nestingOf({ ...names, model: model.model }, isRootGuarded, owner)
+  const nesting = nestingOf({ ...names, model: model.model }, isRootGuarded, owner, plan.hasTrash)
   const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
   const references = attributes.filter(isReference)
   const choices = choicesOf(names.one, references)
@@ -46,13 +47,14 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
       importPath: defaultPathName(`${names.fullPath}/import`),
     },
     order: orderOf(list),
+    hasTrash: plan.hasTrash,
     ...routeLocals(plan.routes, names, nesting),
     ...handlerLocals(plan, nesting, attributes, choices),
     ...headingLocals(plan, attributes),
     pages: pagesOf(plan, nesting, references, choices),
     /** The name of the record in translation ids and in XML. */
     record: model.singular,
-    labels: labelsOf(model.singular, attributes, otherIds),
+    labels: labelsOf(model.singular, attributes, otherIds, plan.hasTrash ? ['deleted_at'] : []),
     yaml,
     ...pathLocals(names, nesting),
     spec: specLocals(plan, nesting, attributes, queries?.query ?? []),
@@ -73,9 +75,10 @@ function handlerLocals(
   const file = `src/actions/${names.file}`
   const policy = `src/policies/${model.singular}`
   const find = `await this.find${model.model}(${nesting.item.arguments})`
+  const findTrashed = `await this.find${model.model}(${nesting.item.arguments}, { trashed: true })`
   const hasPages = kind === 'web'
   return {
-    handlers: HANDLERS.filter(
+    handlers: [...HANDLERS, ...(plan.hasTrash ? ['trash', 'restore', 'purge'] : [])].filter(
       (name) => !(names.isSingular && name === 'list') && (hasPages || !FORMS.includes(name)),
     ),
     /** The path of an item in doc comments. */
@@ -105,6 +108,7 @@ function handlerLocals(
     },
     policyModels: modelImportsOf(owner ? [model, owner] : [], policy),
     find,
+    findTrashed,
     /** The parent whose policy the handlers call, because the resource has none. */
     guard: owner ? undefined : guards[0]?.one,
     parentPath: names.parent && relativePath(file, `src/actions/${names.parent.file}`),
@@ -176,18 +180,29 @@ function headingLocals(
 }
 
 /** The variables of the model and of its migration. */
-function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: ResourcePlan) {
-  const all = hasVersion ? [...attributes, ...versionAttributes()] : attributes
+function modelLocals({ names, attributes, uniques, list, owner, hasVersion, hasTrash }: ResourcePlan) {
+  const all = [
+    ...attributes,
+    ...(hasVersion ? versionAttributes() : []),
+    ...(hasTrash ? trashAttributes() : []),
+  ]
   const belongsTo = [owner, names.parent].filter((one) => one !== undefined)
   const keys = belongsTo.map(({ singular }) => `${singular}_id`)
   // The list of a resource has a condition on its parent, and one on its owner, if it has them.
   const leading = names.isSingular ? [] : keys.toReversed()
   const onePerOwner = names.isSingular && owner ? [keys] : []
-  const pairs = [...onePerOwner, ...uniques].map((columns) => uniqueIndex(columns, names.words.many))
+  const pairs = [...onePerOwner, ...uniques].map((columns) =>
+    uniqueIndex(columns, names.words.many, hasTrash),
+  )
   const own = indexesOf(names, all, list, leading, belongsTo.at(-1)?.words.aOne)
-  // A unique index with the same first columns also sorts and finds.
-  const indices = [...own.filter((one) => !uniques.some((columns) => isBeginning(columns, one))), ...pairs]
-  const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list))
+  // A unique index with the same first columns also sorts and finds, unless it leaves out trashed records.
+  const kept = own.filter((one) => hasTrash || !uniques.some((columns) => isBeginning(columns, one)))
+  const lists = {
+    columns: ['deleted_at', 'id'],
+    why: `Lists the ${names.words.many} outside of the trash, or in it.`,
+  }
+  const indices = [...kept, ...(hasTrash ? [lists] : []), ...pairs]
+  const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list), hasTrash)
   const related = [...all.flatMap(({ reference }) => reference?.model ?? []), ...belongsTo]
   return {
     ...table,
@@ -202,7 +217,7 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
       ({ model }) => model !== names.model,
     ),
     /** The unique indexes of several columns. */
-    uniques: table.indices.filter(({ isUnique }) => isUnique),
+    uniques: [...table.indices, ...table.uniquesOutsideTrash].filter(({ isUnique }) => isUnique),
   }
 }
 
@@ -211,7 +226,9 @@ function hasPagesBeside({ kind, application }: ResourcePlan): boolean {
 }
 
 /** The calls of path helpers in templates, and the arguments of `ctx.pathFor` in handlers. */
-function pathLocals({ paths }: Names, { parentRecords, records, collection }: Nesting) {
+function pathLocals({ paths, fullPath, param }: Names, { parentRecords, records, collection }: Nesting) {
+  const trash = defaultPathName(`${fullPath}/trash`)
+  const moved = (handler: string) => `${defaultPathName(`${fullPath}/{${param}}/${handler}`)}(${records})`
   const named = (name: string, given: string) => quote(name) + (given && `, ${given}`)
   return {
     calls: {
@@ -220,11 +237,15 @@ function pathLocals({ paths }: Names, { parentRecords, records, collection }: Ne
       new: `${paths.new}(${parentRecords})`,
       item: `${paths.item}(${records})`,
       edit: `${paths.edit}(${records})`,
+      trash: `${trash}(${parentRecords})`,
+      restore: moved('restore'),
+      purge: moved('purge'),
     },
     named: {
       collection: named(paths.collection, parentRecords),
       collectionOfItem: named(paths.collection, collection.handler),
       item: named(paths.item, records),
+      trash: named(trash, collection.handler),
     },
   }
 }
@@ -264,6 +285,7 @@ function pagesOf(
     ...(needsQuery(plan) ? ['query'] : []),
     ...filtered.map((names) => `${names.many}: await ctx.choices(${names.model})`),
   ]
+  const trashArguments = ['ctx', ...parents.slice(-1).map((names) => names.one)].join(', ')
   const formOfNew = [...parentsOfList, one, ...offered]
   const formOfEdit = [...parentsOfItem, one, ...offered]
   const pages = {
@@ -273,6 +295,8 @@ function pagesOf(
     newAgain: `, { ${page(hasReferences, 'new', [...formOfNew, 'errors'])} }`,
     edit: page(hasReferences, 'edit', formOfEdit),
     editAgain: `, { ${page(hasReferences, 'edit', [...formOfEdit, 'errors'])} }`,
+    trash: `${page(false, 'trash', [...parentsOfList, many, 'pagination'])}, `,
+    trashAgain: `, { ${page(true, 'trash', [...parentsOfList, `...(await this.findTrash(${trashArguments}))`, 'errors'])} }`,
   }
   return kind === 'web' ? pages : Object.fromEntries(Object.keys(pages).map((name) => [name, '']))
 }
@@ -337,6 +361,7 @@ function modelImports(
   const hasLists = attributes.some(({ isList }) => isList)
   const typeorm = [
     (hasKeys || attributes.some(({ decorator }) => decorator.startsWith('@Column('))) && 'Column',
+    attributes.some(({ decorator }) => decorator === '@DeleteDateColumn()') && 'DeleteDateColumn',
     'Entity',
     hasPairs && 'Index',
     hasKeys && 'JoinColumn',
@@ -355,7 +380,7 @@ function modelImports(
 }
 
 /** The imports of a resource from the framework. */
-function kitImports({ names: { parent, isSingular }, routes, list, owner }: ResourcePlan): string {
+function kitImports({ names: { parent, isSingular }, routes, list, owner, hasTrash }: ResourcePlan): string {
   const isOnlyOne = isSingular && !owner
   const all = [
     'BaseResource',
@@ -364,9 +389,10 @@ function kitImports({ names: { parent, isSingular }, routes, list, owner }: Reso
     list && 'Queryable',
     isOnlyOne && 'RecordNotFound',
     'Resource',
-    routes.length > 0 && 'Route',
+    (routes.length > 0 || hasTrash) && 'Route',
     isOnlyOne && 'transactionOptions, Use',
     'type Context',
+    hasTrash && 'type FindRecordOptions',
   ]
   return all.filter(Boolean).join(', ')
 }

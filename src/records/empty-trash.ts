@@ -22,7 +22,7 @@ const batchSize = 100
  * @returns the number of deleted records
  * @throws DeclarationError when `olderThan` is malformed, or when the model has no trash
  */
-export function emptyTrash<T extends Model>(
+export async function emptyTrash<T extends Model>(
   ctx: Pick<Context, 'tx' | 'destroy'>,
   model: EntityTarget<T>,
   { olderThan }: { olderThan: Duration },

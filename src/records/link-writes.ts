@@ -59,7 +59,12 @@ export async function leaveTrashedLinks(
         .getRawMany<{ id: unknown }>(),
     )
     const left = new Set(trashed.map(({ id }) => String(id)))
-    if (left.size > 0) Reflect.set(record, property, ids.filter((id) => !left.has(String(id))))
+    if (left.size > 0)
+      Reflect.set(
+        record,
+        property,
+        ids.filter((id) => !left.has(String(id))),
+      )
   }
 }
 

@@ -179,7 +179,14 @@ export class References {
       if (isKnown || (common.length === 0 && !isSeen)) continue
       this.known.add(`${name} ${id} ${String(values)}`)
       const references = groups.get(id)?.references ?? []
-      groups.set(id, { target, referred, where, scope, isSeen, references: [...references, [reference, values]] })
+      groups.set(id, {
+        target,
+        referred,
+        where,
+        scope,
+        isSeen,
+        references: [...references, [reference, values]],
+      })
     }
     return [...groups.values()]
   }

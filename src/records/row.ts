@@ -242,7 +242,11 @@ export class Rows implements InsertingRows {
     const values: unknown[] = []
     const value = this.writeValue(deleteDate, this.toStored(deleteDate.column, date), values)
     const raised = version ? `, ${version.name} = ${version.name} + 1` : ''
-    const sql = `UPDATE ${this.table} SET ${deleteDate.name} = ${value}${raised} WHERE `
+    // MariaDB would set the time of an update.
+    const kept = this.cells
+      .filter(({ column }) => column.isUpdateDate)
+      .map(({ name }) => `, ${name} = ${name}`)
+    const sql = `UPDATE ${this.table} SET ${deleteDate.name} = ${value}${raised}${kept.join('')} WHERE `
     await this.writeRow(work, sql, values, record, currentVersion)
     setValue(record, deleteDate.column, date)
     version?.column.setEntityValue(record, increment(currentVersion))
@@ -254,11 +258,16 @@ export class Rows implements InsertingRows {
   private isMoved(record: Model, current: readonly unknown[]): boolean {
     const { deleteDate } = this
     const date = deleteDate && valueOf(record, deleteDate.column)
-    return deleteDate !== undefined && date !== undefined && (date === null) !== (current[deleteDate.index] === null)
+    return (
+      deleteDate !== undefined &&
+      date !== undefined &&
+      (date === null) !== (current[deleteDate.index] === null)
+    )
   }
 
   private notFound(): RecordNotFound {
-    const reason = ' Another request has moved it, or the handler has set its date. Only ctx.destroy and ctx.restore move records.'
+    const reason =
+      ' Another request has moved it, or the handler has set its date. Only ctx.destroy and ctx.restore move records.'
     return new RecordNotFound(this.metadata.targetName, reason)
   }
 

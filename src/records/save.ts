@@ -199,7 +199,7 @@ export async function destroyRecord(
   const write: RecordWrite = { work, metadata, record, action: moves ? 'trash' : 'destroy', reason }
   const errors = await checkParticipants(write)
   if (errors) throw errors
-  const preparations = moves ? [] : engineOf(tx.dataSource).beforeDelete?.(metadata) ?? []
+  const preparations = moves ? [] : (engineOf(tx.dataSource).beforeDelete?.(metadata) ?? [])
   try {
     await runWrite(write, preparations.length === 0, async (inner, isAlone) => {
       for (const statement of preparations) await inner.tx.query(statement, [id])

@@ -1,4 +1,13 @@
-import { And, Equal, In, IsNull, Not, type EntityMetadata, type FindOperator, type FindOptionsWhere } from 'typeorm'
+import {
+  And,
+  Equal,
+  In,
+  IsNull,
+  Not,
+  type EntityMetadata,
+  type FindOperator,
+  type FindOptionsWhere,
+} from 'typeorm'
 import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
 import { UnscopedRelation } from '../errors.js'
 import { Model } from '../models/model.js'
@@ -33,11 +42,7 @@ const containersOf = memoizeWithin((metadata: EntityMetadata): Container[] =>
  *
  * @param where the conditions that the records meet already
  */
-export function scopeOf(
-  work: RecordWork,
-  metadata: EntityMetadata,
-  where?: object,
-): Conditions | undefined {
+export function scopeOf(work: RecordWork, metadata: EntityMetadata, where?: object): Conditions | undefined {
   const scope = work.scopeFor(metadata.target, where)
   return containersOf(metadata).reduce((all, { relation, key, outside }) => {
     const found = work.foundInPath?.(relation.inverseEntityMetadata.target)

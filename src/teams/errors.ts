@@ -12,7 +12,13 @@ export class InvitationGone extends HttpError {
 export class GuardedRecord extends errors.NamedError {
   constructor(model: string, action: RecordWrite['action']) {
     const [create, remove] = ['invite, accept or create', 'remove']
-    const methods = { create, update: 'changeRole or invite', destroy: remove, trash: remove, restore: create }
+    const methods = {
+      create,
+      update: 'changeRole or invite',
+      destroy: remove,
+      trash: remove,
+      restore: create,
+    }
     const verb = methods[action] === remove ? 'ctx.destroy does not delete' : 'ctx.save does not write'
     super(
       `${verb} ${/^[AEIOU]/.test(model) ? 'an' : 'a'} ${model}, because that checks neither roles nor the last owner. Call ` +

@@ -1,5 +1,14 @@
 import { expect } from 'chai'
-import { Column, DeleteDateColumn, Entity, JoinColumn, JoinTable, ManyToMany, ManyToOne, VersionColumn } from 'typeorm'
+import {
+  Column,
+  DeleteDateColumn,
+  Entity,
+  JoinColumn,
+  JoinTable,
+  ManyToMany,
+  ManyToOne,
+  VersionColumn,
+} from 'typeorm'
 import type { Relation } from 'typeorm'
 import {
   App,
@@ -260,7 +269,8 @@ describe('A model with @DeleteDateColumn', () => {
         lines: () => emptyTrash(ctx, Line, { olderThan: '1 day' }),
         age: () => emptyTrash(ctx, Label, { olderThan: 'old' as '1 day' }),
       }
-      return ctx.respond({ data: { message: await failure(wrongs[ctx.params['name'] ?? '']?.() ?? Promise.resolve()) } })
+      const error = await failure(wrongs[ctx.params['name'] ?? '']?.() ?? Promise.resolve())
+      return ctx.respond({ data: { message: (error as Error).message } })
     })
     app.post('/empty', async (ctx: Context) =>
       ctx.respond({ data: { count: await emptyTrash(ctx, Label, { olderThan: 1 }) } }),
@@ -304,7 +314,9 @@ describe('A model with @DeleteDateColumn', () => {
     const after = (await send('GET', `/contracts/${id}`)).json
     expect(after).to.deep.equal({ ...before, lock_version: before.lock_version + 2 })
     for (const path of ['restore', 'purge'])
-      expect((await send(path === 'purge' ? 'DELETE' : 'POST', `/contracts/${id}/${path}`)).status).to.equal(404)
+      expect((await send(path === 'purge' ? 'DELETE' : 'POST', `/contracts/${id}/${path}`)).status).to.equal(
+        404,
+      )
   })
 
   it('is counted and listed only outside of the trash, and only in it with `trashed: true`', async () => {
@@ -316,7 +328,9 @@ describe('A model with @DeleteDateColumn', () => {
     const after = await counts()
     expect(after).to.deep.equal({ outside: before.outside - 1, trashed: before.trashed + 1 })
     expect((await send('GET', '/contracts')).headers.get('x-total-count')).to.equal(String(Number(total) - 1))
-    expect((await send('GET', '/contracts/trash')).headers.get('x-total-count')).to.equal(String(await database.manager.count(Contract, { withDeleted: true }) - after.outside))
+    expect((await send('GET', '/contracts/trash')).headers.get('x-total-count')).to.equal(
+      String((await database.manager.count(Contract, { withDeleted: true })) - after.outside),
+    )
   })
 
   it('is deleted for good by ctx.destroy(record, { trash: false }), unless others refer to it (409)', async () => {
@@ -393,13 +407,20 @@ describe('A model with @DeleteDateColumn', () => {
       expect((await database.manager.findOneByOrFail(Label, { id: raced })).name).to.equal('raced')
     }
     const moved = await contract()
-    const stale = await site.request('DELETE', `/contracts/${moved.id}`, { accept: 'json', headers: { 'If-Match': '"0"' } })
+    const stale = await site.request('DELETE', `/contracts/${moved.id}`, {
+      accept: 'json',
+      headers: { 'If-Match': '"0"' },
+    })
     expect(stale.status).to.equal(412)
   })
 
   it('asks the abilities restore and purge of the policy, within its scope', async () => {
     const note = (owner: string, title: string) => save(new Note(), { owner, title, removed_at: new Date() })
-    const [own, locked, other] = [await note('ada', 'own'), await note('ada', 'locked'), await note('bob', 'own')]
+    const [own, locked, other] = [
+      await note('ada', 'own'),
+      await note('ada', 'locked'),
+      await note('bob', 'own'),
+    ]
     user = { name: 'ada' }
     const statuses = async (query = '') => {
       const found: number[] = []

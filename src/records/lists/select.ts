@@ -142,7 +142,13 @@ export class ListSelection {
     if (this.wheres.length > 0) return this.build(output, conditions, order)
     const statements = cachedStatements(this.definition)
     const keys = order.map(({ column, isDescending }) => `${column.name} ${isDescending}`)
-    const shape = JSON.stringify([output, this.options.trashed, keys, this.options.order, conditions.map(({ key }) => key)])
+    const shape = JSON.stringify([
+      output,
+      this.options.trashed,
+      keys,
+      this.options.order,
+      conditions.map(({ key }) => key),
+    ])
     let statement = statements.get(shape)
     if (!statement) statements.set(shape, (statement = this.build(output, conditions, order)))
     return statement
@@ -164,7 +170,8 @@ export class ListSelection {
     const { trashed } = this.options
     for (const where of this.wheres)
       addConditions(builder, this.metadata, where, this.definition.id.name, trashed)
-    if (trashed) builder.withDeleted().andWhere(`${name}.${this.metadata.deleteDateColumn?.propertyPath} IS NOT NULL`)
+    if (trashed)
+      builder.withDeleted().andWhere(`${name}.${this.metadata.deleteDateColumn?.propertyPath} IS NOT NULL`)
     if (output === 'count') builder.select('COUNT(*)', COUNT_ALIAS).setOption('disable-global-order')
     else this.sort(builder, order)
 
