@@ -27,6 +27,7 @@ import {
   Within,
   type Context,
 } from '../../../src/index.js'
+import { findIndexesOfTrash } from '../../../src/records/unique-indexes.js'
 import { databaseWithTables } from '../../support/databases.js'
 import { failure } from '../../support/failure.js'
 import { Site } from '../../support/site.js'
@@ -35,6 +36,9 @@ import { Site } from '../../support/site.js'
 class Label extends Model {
   @Column('varchar')
   name!: string
+
+  @Column('varchar', { unique: true, nullable: true })
+  code!: string | null
 
   @DeleteDateColumn()
   deleted_at!: Date | null
@@ -449,6 +453,11 @@ describe('A model with @DeleteDateColumn', () => {
       const { json } = await send('POST', `/wrong/${name}`)
       expect(JSON.stringify(json)).to.include(JSON.stringify(message).slice(1, -1))
     }
+  })
+
+  it('is counted by unique indexes that do not end outside of the trash, which kit db check names', async () => {
+    const found = await findIndexesOfTrash(database)
+    expect(found.map(({ table, columns }) => [table, columns])).to.deep.equal([['trash_labels', ['code']]])
   })
 
   it('is deleted by emptyTrash unless others refer to it, which are not counted', async () => {
