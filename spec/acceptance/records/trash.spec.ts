@@ -30,6 +30,7 @@ import {
 import { findIndexesOfTrash } from '../../../src/records/unique-indexes.js'
 import { databaseWithTables } from '../../support/databases.js'
 import { failure } from '../../support/failure.js'
+import { Random } from '../../support/random.js'
 import { Site } from '../../support/site.js'
 
 @Entity('trash_labels')
@@ -218,6 +219,11 @@ class NotesResource extends BaseResource {
   }
 }
 
+/** The number of simultaneous moves, and of random ones. */
+const parallel = Number(process.env['KIT_TRASH'] ?? 20)
+const total = Number(process.env['KIT_TRASH'] ?? 15)
+const seed = Number(process.env['KIT_TRASH_SEED'] ?? Date.now() % 2 ** 31)
+
 const models = [Label, Contract, Line, Note]
 
 const open = (url: string): Promise<Database> =>
@@ -259,6 +265,15 @@ describe('A model with @DeleteDateColumn', () => {
         ? ctx.destroy(second)
         : ctx.save(Object.assign(second, { name: 'late' })))
       return ctx.respond({ data: second })
+    })
+    app.delete('/labels/{label_id}', async (ctx: Context) => {
+      const found = await ctx.find(Label, ctx.params['label_id'])
+      await ctx.destroy(found)
+      return ctx.respond({ data: found })
+    })
+    app.post('/labels/{label_id}/restore', async (ctx: Context) => {
+      const found = await ctx.find(Label, ctx.params['label_id'], { trashed: true })
+      return item(ctx, found, await ctx.restore(found))
     })
     app.post('/wrong/{name}', async (ctx: Context) => {
       const label = Object.assign(new Label(), { name: 'wrong' })
@@ -458,6 +473,64 @@ describe('A model with @DeleteDateColumn', () => {
   it('is counted by unique indexes that do not end outside of the trash, which kit db check names', async () => {
     const found = await findIndexesOfTrash(database)
     expect(found.map(({ table, columns }) => [table, columns])).to.deep.equal([['trash_labels', ['code']]])
+  })
+
+  it('is moved by one of many requests at a time, so that moves alternate', async () => {
+    const { id } = await contract({ title: 'Raced' })
+    const moves = Array.from({ length: parallel }, (_, index) =>
+      index % 2 === 0 ? send('DELETE', `/contracts/${id}`) : send('POST', `/contracts/${id}/restore`),
+    )
+    const statuses = (await Promise.all(moves)).map(({ status }) => status)
+    const count = (rest: number) =>
+      statuses.filter((status, index) => index % 2 === rest && status === 200).length
+    const [there, back] = [count(0), count(1)]
+    const [row] = await database.manager.find(Contract, { where: { id }, withDeleted: true })
+    expect(there - back).to.equal(row?.deleted_at ? 1 : 0)
+    expect(row?.lock_version).to.equal(1 + there + back)
+    expect(there).to.be.above(0)
+    expect(statuses.filter((status) => ![200, 404, 503].includes(status))).to.deep.equal([])
+  })
+
+  it(`is seen by no read unasked, after ${total} random moves (KIT_TRASH_SEED=${seed})`, async () => {
+    const random = new Random(seed)
+    const labels = [await label('a'), await label('b'), await label('c')] as const
+    const records = [await contract(), await contract(), await contract()] as const
+    const trashed = new Set<string>()
+    const links = new Map<string, Set<string>>(records.map(({ id }) => [id, new Set()]))
+    const move = async (one: Model, path: string) => {
+      const isBack = trashed.has(one.id)
+      const { status } = await (isBack
+        ? send('POST', `${path}/${one.id}/restore`)
+        : send('DELETE', `${path}/${one.id}`))
+      expect(status).to.equal(200)
+      if (isBack) trashed.delete(one.id)
+      else trashed.add(one.id)
+    }
+    for (let step = 0; step < total; step++) {
+      const [one, other] = [random.of(records), random.of(labels)]
+      if (random.chance(0.3)) await move(one, '/contracts')
+      else if (random.chance(0.4)) await move(other, '/labels')
+      else if (!trashed.has(one.id)) {
+        const all = links.get(one.id) ?? new Set()
+        const given = labels.filter(({ id }) => !trashed.has(id) && random.chance(0.5)).map(({ id }) => id)
+        const { status } = await send('PUT', `/contracts/${one.id}`, { label_ids: given })
+        expect(status).to.equal(200)
+        const kept = [...all].filter((id) => trashed.has(id))
+        links.set(one.id, new Set([...given, ...kept]))
+      }
+      for (const { id } of records) {
+        const { status, json } = await send('GET', `/contracts/${id}`)
+        expect(status).to.equal(trashed.has(id) ? 404 : 200)
+        if (status === 404) continue
+        const seen = [...(links.get(id) ?? [])].filter((each) => !trashed.has(each)).toSorted()
+        expect([json.label_ids, json.labels.map((each: Label) => each.id).toSorted()]).to.deep.equal([
+          seen,
+          seen,
+        ])
+      }
+      const listed = new Set(await ids('/contracts?per_page=100'))
+      for (const { id } of records) expect(listed.has(id)).to.equal(!trashed.has(id))
+    }
   })
 
   it('is deleted by emptyTrash unless others refer to it, which are not counted', async () => {
