@@ -14,6 +14,7 @@ import {
   App,
   Database,
   emptyTrash,
+  errors,
   Model,
   nothing,
   Parent,
@@ -27,6 +28,7 @@ import {
   Within,
   type Context,
 } from '../../../src/index.js'
+import { Job, jobQueue, jobTables, type JobContext, type JobQueue } from '../../../src/jobs/index.js'
 import { findIndexesOfTrash } from '../../../src/records/unique-indexes.js'
 import { databaseWithTables } from '../../support/databases.js'
 import { failure } from '../../support/failure.js'
@@ -119,6 +121,22 @@ class NotePolicy extends Policy<Note> {
     return note.title !== 'locked'
   }
 }
+
+/** Moves a label to the trash and back, twice, and deletes it for good. */
+@Job()
+class MoveLabel {
+  async perform({ id }: { id: string }, job: JobContext) {
+    await job.destroy(await job.find(Label, id))
+    await job.restore(await job.find(Label, id, { trashed: true }))
+    await job.destroy(await job.findOneBy(Label, { id }))
+    steps.push((await failure(job.find(Label, id))) instanceof errors.RecordNotFound)
+    steps.push(await emptyTrash(job, Label, { olderThan: '1 day' }))
+    await job.destroy(await job.find(Label, id, { trashed: true }), { trash: false })
+  }
+}
+
+/** What the job has found. */
+const steps: unknown[] = []
 
 async function item<T extends Model>(
   ctx: Context,
@@ -234,6 +252,7 @@ async function createTables(url: string): Promise<void> {
   await database.synchronize()
   const runner = database.createQueryRunner()
   await uniqueOutsideTrash(runner, 'trash_contracts', ['number'])
+  for (const table of jobTables(runner)) await runner.createTable(table)
   await runner.release()
   await database.close()
 }
@@ -242,11 +261,14 @@ describe('A model with @DeleteDateColumn', () => {
   let database: Database
   let site: Site
   let user: { name: string } | undefined
+  let jobs: JobQueue
 
   before(async () => {
     database = await open(await databaseWithTables('trash', createTables))
     const app = new App({ api: true })
     app.use(transaction(database))
+    jobs = jobQueue(database, { jobs: [MoveLabel] })
+    app.extend(jobs)
     app.use(async (ctx, next) => {
       Reflect.set(ctx, 'user', user)
       await next()
@@ -454,6 +476,14 @@ describe('A model with @DeleteDateColumn', () => {
     expect(await statuses()).to.deep.equal([403, 403, 404, 404, 200, 404])
     user = undefined
     expect(await ids('/notes/trash')).to.deep.equal([])
+  })
+
+  it('is moved by a job, too', async () => {
+    const { id } = await label('of a job')
+    await database.transaction((tx) => jobs.enqueue(tx, MoveLabel, { id }))
+    expect((await jobs.drain()).failed).to.deep.equal([])
+    expect(steps).to.deep.equal([true, 0])
+    expect(await database.manager.count(Label, { where: { id }, withDeleted: true })).to.equal(0)
   })
 
   it('rejects what cannot be moved, with the reason', async () => {
