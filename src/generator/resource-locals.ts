@@ -38,7 +38,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
     list: queries,
-    /** What the resource does with many records at once. */
+    /** Its options for many records at once. */
     atOnce: {
       ...plan.many,
       hasButtons: plan.many.csv !== undefined || plan.many.import !== undefined,

@@ -52,6 +52,8 @@ export function teamMembers<
   }
   return Object.assign(teamMembers, {
     beforeBody: true,
+    // The key is derived from the models, which may lack it.
+    extension: { checkRoutes: async () => void access.key },
     RolePolicy: rolePolicy(shared),
     create: changes.create.bind(changes),
     invite: changes.invite.bind(changes),

@@ -291,17 +291,15 @@ describe('The members of teams', () => {
 
     it('in numbers: invitations, members, teams of a user', async () => {
       const expires_at = new Date(Date.now() + 60_000)
-      const open = Array.from({ length: 100 }, (_, index) =>
-        Object.assign(new Invitation(), {
-          branch_id: branch.id,
-          email: `${index}@example.com`,
-          role: 'viewer',
-          token_hash: '',
-          expires_at,
-          inviter_id: null,
-        }),
+      const several = <T>(count: number, make: (index: number) => T) =>
+        Array.from({ length: count }, (_, index) => ({ id: newId(), ...make(index) }))
+      const role = 'viewer'
+      const token_hash = ''
+      const open = several(100, (index) => ({ branch_id: branch.id, email: `${index}@example.com`, role }))
+      await manager().insert(
+        Invitation,
+        open.map((row) => ({ ...row, token_hash, expires_at, inviter_id: null })),
       )
-      await manager().save(open)
       expect(codesOf(await company.invite(owner, stranger.email, 'viewer'))).to.deep.equal({
         status: 422,
         codes: { base: ['too_many_invitations'] },
@@ -311,12 +309,11 @@ describe('The members of teams', () => {
       await manager().update(Invitation, { email: '8@example.com' }, { expires_at: new Date(0) })
       expect((await company.invite(owner, stranger.email, 'viewer')).status).to.equal(201)
 
-      const teams = Array.from({ length: 200 }, () => Object.assign(new Branch(), { name: 'one' }))
-      await manager().save(teams)
-      await manager().save(
-        teams.map(({ id }) =>
-          Object.assign(new Membership(), { branch_id: id, user_id: stranger.id, role: 'viewer' }),
-        ),
+      const teams = several(200, () => ({ name: 'one' }))
+      await manager().insert(Branch, teams)
+      await manager().insert(
+        Membership,
+        several(200, (index) => ({ branch_id: teams[index]?.id ?? '', user_id: stranger.id, role })),
       )
       const tooMany = { status: 422, codes: { base: ['too_many_teams'] } }
       expect(codesOf(await company.accept(stranger))).to.deep.equal(tooMany)
@@ -325,16 +322,16 @@ describe('The members of teams', () => {
       ).to.deep.equal(tooMany)
       expect(await manager().countBy(Invitation, { email: stranger.email })).to.equal(1)
 
-      const users = Array.from({ length: 999 }, (_, index) =>
-        Object.assign(new User(), { email: `member-${index}@example.com` }),
-      )
-      await manager().save(users, { chunk: 100 })
-      await manager().save(
-        users.map(({ id }) =>
-          Object.assign(new Membership(), { branch_id: branch.id, user_id: id, role: 'viewer' }),
-        ),
-        { chunk: 100 },
-      )
+      const users = several(999, (index) => ({
+        email: `member-${index}@example.com`,
+        password_hash: '',
+        admin: false,
+      }))
+      const members = users.map(({ id }) => ({ id: newId(), branch_id: branch.id, user_id: id, role }))
+      for (let first = 0; first < 999; first += 333) {
+        await manager().insert(User, users.slice(first, first + 333))
+        await manager().insert(Membership, members.slice(first, first + 333))
+      }
       const late = await company.makeUser('late')
       await manager().update(Invitation, { email: stranger.email }, { email: late.email })
       expect(codesOf(await company.accept(late))).to.deep.equal({
@@ -660,10 +657,13 @@ describe('The members of teams', () => {
     })
 
     it('a thousand records at a time', async () => {
-      const all = Array.from({ length: 1002 }, (_, index) =>
-        Object.assign(new Item(), { serial: String(index), branch_id: branch.id }),
-      )
-      await manager().save(all, { chunk: 100 })
+      const all = Array.from({ length: 1002 }, (_, index) => ({
+        id: newId(),
+        serial: `${index}`,
+        branch_id: branch.id,
+      }))
+      for (let first = 0; first < 1002; first += 334)
+        await manager().insert(Item, all.slice(first, first + 334))
       const counts: number[] = []
       await company.inJob(async (job) => {
         const team = await job.find(Branch, branch.id)
