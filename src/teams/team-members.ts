@@ -43,7 +43,7 @@ export function teamMembers<
       return access.key
     },
     assume(user, id, role) {
-      const memberships = new Map([[id, { id, role }]])
+      const memberships = new Map([[id, { id, role, team: id }]])
       knownUsers.set(user, { memberships, isAdministrator: false })
       return user
     },

@@ -231,7 +231,7 @@ describe('The members of teams', () => {
           expect((await company.invite(actor, email, targetRole)).status, `invite: ${name}`).to.equal(
             mayGive ? 201 : 403,
           )
-          // Whoever may not give a role cannot replace or withdraw an invitation with it either.
+          // An actor who may not give a role cannot replace or withdraw an invitation with it either.
           if (!mayGive) await company.invite(owner, email, targetRole)
           const lowest = await company.invite(actor, email, 'viewer')
           expect(lowest.status, `again: ${name}`).to.equal(mayGive ? 201 : 403)

@@ -305,7 +305,7 @@ export class Work {
   }
 }
 
-/** What a handler tells or changes of other teams, because it uses `ctx.tx` carelessly. */
+/** A part of other teams that a handler tells or changes, because it uses `ctx.tx` carelessly. */
 export type Leak = 'choices' | 'sql' | 'include' | 'export' | 'bulk'
 
 /** Opens the database at a URL. */
@@ -412,7 +412,7 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
     }
   }
 
-  /** What runs before a handler removes a member. */
+  /** A step before a handler removes a member, a leak, and whether handlers forget the policy. */
   const made: { before?: (ctx: Context) => Promise<unknown>; leak?: Leak; forgets?: boolean } = {}
   /** A handler that forgets the policy fails. */
   const authorize = <T extends Model>(ctx: Context, record: T): Promise<T> =>
