@@ -83,7 +83,8 @@ export class Access<
       const known = knownUsers.get(user)
       return () => known && knownUsers.set(user, known)
     })
-    const place = ctx.params[key]
+    // An id in the path may be in upper case.
+    const place = ctx.params[key]?.toLowerCase()
     if (token !== undefined) limitToken(ctx, memberships.size > 0, place !== undefined)
     const id = place && (memberships.get(place)?.id ?? (isAdministrator && 'administrator'))
     if (id) keyOwner.set(ctx, id)
