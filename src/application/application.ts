@@ -72,7 +72,7 @@ export class App extends Scope {
 
   /** @throws DeclarationError when an option is wrong */
   constructor(options: AppOptions = {}) {
-    super(new Declarations(new Injector(options.container), options, () => import('../many/handlers.js')))
+    super(new Declarations(new Injector(options.container), options))
     checkValues(options)
     this.settings = options
     this.extensions = new Extensions(this.declarations.extensions, options.sessionStore)
@@ -212,6 +212,8 @@ export class App extends Scope {
     void removeStaleUploads()
     const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)
     await this.extensions.start(table.routes, background, logger, this.env)
+    for (const route of table.routes)
+      for (const { policy, model } of route.resource?.policies ?? []) policy.checkRoute?.(route, model)
   }
 
   /**

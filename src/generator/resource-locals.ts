@@ -1,5 +1,6 @@
 import {
   isReference,
+  isTitle,
   versionAttributes,
   type Attribute,
   type ReferenceAttribute,
@@ -24,6 +25,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
   const references = attributes.filter(isReference)
   const choices = choicesOf(names.one, references)
+  const queries = listLocals(list, names, includesOf(plan, references))
   return {
     ...names,
     command: plan.command,
@@ -35,11 +37,10 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     attributes,
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
-    list: listLocals(list, names, includesOf(plan, references)),
+    list: queries,
     /** Its options for many records at once. */
     atOnce: {
       ...plan.many,
-      heading: headingOf(plan, attributes),
       hasButtons: plan.many.csv !== undefined || plan.many.import !== undefined,
       hasBoxes: plan.many.bulk.some((action) => action !== 'update'),
       importPath: defaultPathName(`${names.fullPath}/import`),
@@ -54,8 +55,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     labels: labelsOf(model.singular, attributes, otherIds),
     yaml,
     ...pathLocals(names, nesting),
-    spec: specLocals(plan, nesting, attributes),
-    accept: acceptOf(plan),
+    spec: specLocals(plan, nesting, attributes, queries?.query ?? []),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     ...modelLocals(plan),
     migrationClass,
@@ -123,13 +123,6 @@ function manyOptions({ many: { csv, import: key, bulk } }: ResourcePlan): (strin
   ]
 }
 
-/** The heading of a file with few columns: the key, and an attribute that can be written. */
-function headingOf({ many: { import: key } }: ResourcePlan, attributes: readonly Attribute[]): string {
-  const name = attributes.find(({ isList }) => !isList)?.name ?? ''
-  if (typeof key !== 'string') return name
-  return key === 'id' ? `id,${name}` : key
-}
-
 /** Whether the page of the list has the query of the request. */
 function needsQuery({ list, many }: ResourcePlan): boolean {
   return list !== undefined || many.csv !== undefined || many.bulk.length > 0
@@ -157,7 +150,7 @@ function headingLocals(
   { names, model, list, titleOfParent }: ResourcePlan,
   attributes: readonly Attribute[],
 ) {
-  const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
+  const title = attributes.find(isTitle)
   const id = { name: 'id', show: (variable: string) => `= ${variable}.id` }
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? id
   const columns = attributes.filter((one) => one !== header && one.kind !== 'json' && !one.isList)
@@ -211,13 +204,6 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
     /** The unique indexes of several columns. */
     uniques: table.indices.filter(({ isUnique }) => isUnique),
   }
-}
-
-/** The `accept` option of requests in the specs of an API, alone and beside others. Only a web application, with HTML, needs it. */
-function acceptOf(plan: ResourcePlan) {
-  return hasPagesBeside(plan)
-    ? { only: ", { accept: 'json' }", also: ", accept: 'json'" }
-    : { only: '', also: '' }
 }
 
 function hasPagesBeside({ kind, application }: ResourcePlan): boolean {

@@ -41,8 +41,7 @@ export async function respond(ctx: Context, status: number, responses: Responses
     )
   const format = chooseFormat(ctx, offered)
   if (!format) throw new NotAcceptable(offered)
-  // Koa's delegated setters, such as `ctx.status = status`, cost more than its own.
-  ctx.response.status = status
+  ctx.status = status
   if (status === 201) locate(ctx, responses.data)
   // If the handler has set an `ETag` that the client has, no value is needed.
   if (sendNotModified(ctx)) return
@@ -85,9 +84,9 @@ function writeValue(ctx: Context, name: keyof typeof dataFormats, value: unknown
     return
   }
   const format = dataFormats[name]
-  ctx.response.set('Content-Type', `${format.mediaTypes[0]}; charset=utf-8`)
+  ctx.set('Content-Type', `${format.mediaTypes[0]}; charset=utf-8`)
   const text = format.write(toPlain(value), () => rootName(value, ctx.route?.resource))
-  ctx.response.body = text
+  ctx.body = text
   const version = versionIn(value)
   if (version !== undefined && ctx.status < 300) tagRecord(ctx, version, text)
 }

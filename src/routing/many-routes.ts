@@ -1,4 +1,4 @@
-import type { Context, Middleware } from '../context.js'
+import type { Middleware } from '../context.js'
 import type { AnyMiddleware } from '../injection/middleware-class.js'
 import { defaultPathName } from '../naming/names.js'
 import { handlerMiddleware } from '../resources/decorations.js'
@@ -40,22 +40,13 @@ export function middlewareForMany(
   return [...new Set(names.flatMap((name) => handlerMiddleware(decorations, name)))]
 }
 
-/** The handlers for many records, which other rooms of the framework have. */
-export interface ManyHandlers extends Record<ForMany, (ctx: Context) => unknown> {
-  /** Responds with a list as CSV if the request asks for it, or else calls the handler of the list. */
-  list: (ctx: Context, list: Middleware) => unknown
-}
-
-/** Loads the handlers. Only applications with such a resource do so. */
-export type LoadMany = () => Promise<{ handlers: ManyHandlers }>
-
 /** Creates the handler of a route for many records. */
-export function manyHandler(load: LoadMany, forMany: ForMany, name: string): Middleware {
-  return toMiddleware(async (ctx) => (await load()).handlers[forMany](ctx), name)
+export function manyHandler(forMany: ForMany, name: string): Middleware {
+  return toMiddleware((ctx) => ctx.respondForMany(forMany), name)
 }
 
 /** Wraps the handler of a list, which then also responds with a CSV file. */
-export function withExport(load: LoadMany, list: Middleware): Middleware {
-  const listOrExport: Middleware = async (ctx) => (await load()).handlers.list(ctx, list)
+export function withExport(list: Middleware): Middleware {
+  const listOrExport: Middleware = (ctx, next) => ctx.listOrExport(list, next)
   return Object.defineProperty(listOrExport, 'name', { value: list.name })
 }

@@ -10,23 +10,10 @@ import type { RouteOptions } from '../resources/decorations.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
 import type { DeclaredRoute, RouteDeclaration } from './declared-route.js'
 import { toMiddleware } from './handler.js'
-import {
-  hasMany,
-  listManyRoutes,
-  manyHandler,
-  middlewareForMany,
-  withExport,
-  type LoadMany,
-} from './many-routes.js'
+import { hasMany, listManyRoutes, manyHandler, middlewareForMany, withExport } from './many-routes.js'
 import type { Mount } from './mount.js'
 import { PathPattern } from './path.js'
 import { sortForMounting, type HandlerRoute, type ResourcePaths } from './mount-order.js'
-
-/** The services that handlers use. */
-interface Services {
-  injector: Injector
-  loadMany: LoadMany
-}
 
 /**
  * Creates the routes of a resource in mount order, for the seven handlers and for each `@Route`, and the mount of its item, in
@@ -40,7 +27,7 @@ export function createResourceRoutes(
   definition: ResourceDefinition,
   mount: Mount,
   path: string,
-  { injector, loadMany }: Services,
+  injector: Injector,
 ): { item: Mount; routes: RouteDeclaration[]; routesByHandler: Map<string, DeclaredRoute> } {
   const { resource, options, decorations } = definition
   checkPath(path, resource.name)
@@ -51,7 +38,7 @@ export function createResourceRoutes(
   const itemPath = isSingular ? path : `${path}/{${param}}`
   const paths = { resource: resource.name, collection: path, item: itemPath }
   const policies = model && policy ? [...mount.policies, { model, policy }] : mount.policies
-  const handle = handlerFactory(definition, { injector, loadMany }, policies.length > 0)
+  const handle = handlerFactory(definition, injector, policies.length > 0)
   const appendMiddleware = (middleware: AnyMiddleware[]) => [
     ...mount.middleware,
     ...middleware.map((item) => injector.toFunction(item)),
@@ -93,9 +80,7 @@ export function createResourceRoutes(
     middleware: appendMiddleware(
       forMany ? middlewareForMany(definition, handler, forMany) : handlerMiddleware(decorations, handler),
     ),
-    handler: forMany
-      ? manyHandler(loadMany, forMany, `${resource.name}.${handler}`)
-      : handle(handler, route.method),
+    handler: forMany ? manyHandler(forMany, `${resource.name}.${handler}`) : handle(handler, route.method),
     declared: Reflect.get(resource.prototype, handler),
   }))
   const key = { param: isSingular ? undefined : param, property: itemKey ?? 'id' }
@@ -117,18 +102,14 @@ function checkPath(path: string, name: string): void {
 }
 
 /** Returns a function that creates the middleware of a handler, with a guard if it writes and has policies. */
-function handlerFactory(
-  { resource, options }: ResourceDefinition,
-  { injector, loadMany }: Services,
-  hasPolicies: boolean,
-) {
+function handlerFactory({ resource, options }: ResourceDefinition, injector: Injector, hasPolicies: boolean) {
   const callWithResource = injector.factory<object>(resource)
   return (name: string, method: string): Middleware => {
     // The scanner and `@Route` have checked that each handler is a method, so `?.` is for the compiler only.
     const call: Handler = (ctx) =>
       callWithResource(ctx, (instance) => (instance as Record<string, Handler>)[name]?.(ctx))
     const middleware = toMiddleware(call, `${resource.name}.${name}`)
-    if (name === 'list' && options.csv) return withExport(loadMany, middleware)
+    if (name === 'list' && options.csv) return withExport(middleware)
     return hasPolicies && !SAFE_METHODS.includes(method) ? guard(middleware) : middleware
   }
 }

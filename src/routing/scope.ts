@@ -11,7 +11,6 @@ import { scanResource, type ResourceDefinition } from '../resources/scanner.js'
 import { toMiddleware } from './handler.js'
 import { convertOptions, createResourceRoutes } from './resource-routes.js'
 import type { DeclaredRoute } from './declared-route.js'
-import type { LoadMany } from './many-routes.js'
 import { Mount } from './mount.js'
 import { RouteTable } from './route-table.js'
 import { PathPattern } from './path.js'
@@ -44,9 +43,7 @@ export class Declarations {
 
   constructor(
     readonly injector: Injector,
-    readonly options: { api?: boolean; sessionName?: string },
-    /** Loads the handlers for many records at once. */
-    readonly loadMany: LoadMany,
+    readonly options: { api?: boolean; sessionName?: string } = {},
   ) {}
 
   /** Adds a middleware, and its extension. */
@@ -264,7 +261,7 @@ export class Scope {
   private mountResource(definition: ResourceDefinition, path: string, mount: Mount): Scope {
     const { resource, decorations } = definition
     const { table, items, injector, policies } = this.declarations
-    const resourceRoutes = createResourceRoutes(definition, mount, mount.pathOf(path), this.declarations)
+    const resourceRoutes = createResourceRoutes(definition, mount, mount.pathOf(path), injector)
     const { item, routes, routesByHandler } = resourceRoutes
     for (const route of routes) {
       const { action = '', forMany } = route.resource ?? {}
