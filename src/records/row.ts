@@ -49,7 +49,7 @@ interface Cell {
   /** Its name in the rows of a query. */
   alias: string
   convert: (value: unknown) => unknown
-  /** What a new row has if the record has no value: null, or a function that returns an expression. */
+  /** The value of a new row if the record has none: null, or a function that returns an expression. */
   missing: unknown
 }
 
