@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import {
   bearerToken,
   declareMembers,
@@ -55,14 +56,28 @@ export class Access<
 
   /** The key of the team in memberships, invitations and records: `branch_id`. */
   get key(): string {
-    const { team, membership } = this.options
-    const { relations, targetName } = this.database.getMetadata(membership)
-    const relation = relations.find(({ inverseEntityMetadata: { target } }) => target === team)
-    const [key] = relation?.joinColumns ?? []
-    if (key) return key.propertyName
+    const { team } = this.options
+    const isKey = (key: ColumnMetadata) => key.referencedColumn?.entityMetadata.target === team
+    return this.keyWhere(isKey, `relation to ${team.name}`).propertyName
+  }
+
+  /** The relation of a membership to its user: `user`. */
+  get user(): string {
+    const key = this.keyWhere(
+      ({ propertyName }) => propertyName === 'user_id',
+      'relation with the key "user_id"',
+    )
+    return key.relationMetadata?.propertyName ?? 'user'
+  }
+
+  /** @throws DeclarationError when the model of memberships lacks a key */
+  private keyWhere(isKey: (key: ColumnMetadata) => boolean, name: string): ColumnMetadata {
+    const { relations, targetName } = this.database.getMetadata(this.options.membership)
+    const key = relations.flatMap(({ joinColumns }) => joinColumns).find(isKey)
+    if (key) return key
     throw new DeclarationError(
-      `teamMembers() needs the team of a ${targetName}, but ${targetName} has no relation to ${team.name}. Add a ` +
-        '@ManyToOne relation with its key.',
+      `teamMembers() needs the user and the team of a ${targetName}, but ${targetName} has no ${name}. Add a @ManyToOne ` +
+        'relation with its key.',
     )
   }
 

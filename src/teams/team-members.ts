@@ -53,8 +53,8 @@ export function teamMembers<
   }
   return Object.assign(teamMembers, {
     beforeBody: true,
-    // The key is derived from the models, which may lack it.
-    extension: { checkRoutes: async () => void access.key },
+    // The keys are those of the models, which may lack them.
+    extension: { checkRoutes: async () => void [access.key, access.user] },
     RolePolicy: rolePolicy(shared),
     create: changes.create.bind(changes),
     invite: changes.invite.bind(changes),

@@ -126,8 +126,12 @@ describe('teamMembers()', () => {
     it('rejects memberships without a relation to the team', async () => {
       const branches = teamMembers(database, { ...models, team: Stranger, roles }) as never
       expect(await start(Customer, () => [branches], branches)).to.equal(
-        'teamMembers() needs the team of a Membership, but Membership has no relation to Stranger. Add a @ManyToOne ' +
-          'relation with its key.',
+        'teamMembers() needs the user and the team of a Membership, but Membership has no relation to Stranger. Add a ' +
+          '@ManyToOne relation with its key.',
+      )
+      const others = teamMembers(database, { ...models, membership: Customer as never, roles }) as never
+      expect(await start(Customer, () => [others], others)).to.contain(
+        'Customer has no relation with the key "user_id".',
       )
     })
 
