@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { pino } from 'pino'
 import { channels } from '../../src/common/channels.js'
 import type { Database } from '../../src/index.js'
 import {
@@ -281,6 +282,32 @@ describe('@Resource({ import })', () => {
     behavior.before = async (ctx) => void counts.push((await ctx.findAll(Supplier)).length)
     await send('code\nd\ne\n', '/suppliers/import')
     expect(counts.slice(3)).to.deep.equal([3, 4])
+  })
+
+  itOnce('has the numbers in the line of the log, and no cell', async () => {
+    await site.close()
+    const lines: string[] = []
+    const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+    site = await Site.open(partsApp(database, { logger }))
+    await send('sku,name\nsecret-1,A\nsecret-2,B\n')
+    await site.get('/parts.csv')
+    const [part] = await parts()
+    await site.post('/parts/bulk/archive', { json: { ids: [part?.id] }, accept: 'json' })
+    await site.close()
+    const fields = lines.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ method }) => method)
+    expect(fields[0]).to.deep.include({ lines: 2, created: 2, updated: 0 })
+    expect(fields[1]).to.deep.include({ rows: 2 })
+    expect(fields[2]).to.deep.include({ records: 1 })
+    expect(lines.join()).to.not.contain('secret')
+  })
+
+  itOnce('has no page in an API application, and JSON for everybody', async () => {
+    await site.close()
+    site = await Site.open(partsApp(database, { api: true }))
+    expect((await site.get('/parts/import', { accept: 'json' })).status).to.equal(404)
+    const wrong = await send('sku,name\na,\n', undefined, { Accept: 'text/html' })
+    expect([wrong.status, wrong.headers.get('content-type')]).to.deep.equal([422, 'application/problem+json'])
+    expect((await send('sku,name\na,A\n', undefined, { Accept: 'text/html' })).status).to.be.oneOf([200, 406])
   })
 
   it('stops after 100 lines with errors', async () => {
