@@ -196,6 +196,11 @@ describe('@Resource({ import })', () => {
       detail: 'The file has more than 5000 lines. Import it in several pieces.',
     })
     expect((await send('x'.repeat(11 * 1024 * 1024))).status).to.equal(413)
+    expect((await send(`sku,name\n${'\n'.repeat(60_000)}a,A`)).status).to.equal(413)
+    const many = await send(
+      `${Array.from({ length: 200_000 }, (_, index) => `wrong${index}`).join(',')}\na,A`,
+    )
+    expect(Object.keys(many.json.lines[0].errors)).to.have.length(20)
     expect((await send('a,b\n1,2', '/parts')).status).to.equal(415)
     expect((await site.post('/parts/import', { json: { sku: 'a' }, accept: 'json' })).status).to.equal(400)
     expect(
@@ -252,6 +257,14 @@ describe('@Resource({ import })', () => {
     expect(await database.manager.count(Offer)).to.equal(3)
   })
 
+  it('rejects a null character, which no engine stores, at its line', async () => {
+    const response = await send('sku,name\na,A\u0000\nb,B\n')
+    expect(response.status).to.equal(422)
+    expect(response.json.lines.map(({ line }: { line: number }) => line)).to.deep.equal([2])
+    expect((await send('sku,name\na\u0000,A\n')).status).to.equal(422)
+    expect(await database.manager.count(Part)).to.equal(0)
+  })
+
   it('compares keys letter by letter', async () => {
     await insertParts(database, [{ sku: 'abc' }])
     const response = await send('sku,name\nABC,Upper\n')
@@ -294,7 +307,9 @@ describe('@Resource({ import })', () => {
     const [part] = await parts()
     await site.post('/parts/bulk/archive', { json: { ids: [part?.id] }, accept: 'json' })
     await site.close()
-    const fields = lines.map((line): Record<string, unknown> => JSON.parse(line)).filter(({ method }) => method)
+    const fields = lines
+      .map((line): Record<string, unknown> => JSON.parse(line))
+      .filter(({ method }) => method)
     expect(fields[0]).to.deep.include({ lines: 2, created: 2, updated: 0 })
     expect(fields[1]).to.deep.include({ rows: 2 })
     expect(fields[2]).to.deep.include({ records: 1 })
