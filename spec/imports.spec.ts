@@ -96,7 +96,7 @@ const rules: Record<string, Rule> = {
 }
 
 /** Folders that use the public API and `extension.ts` alone, as packages of others do. */
-const extensions = ['auth/', 'jobs/', 'mail/', 'openapi/', 'telemetry/']
+const extensions = ['auth/', 'jobs/', 'mail/', 'openapi/', 'teams/', 'telemetry/']
 
 /** These assemble the folders. Nothing else imports them as values, except that commands import `index`. */
 const assembling = ['application/', 'background', 'context', 'extension', 'index']

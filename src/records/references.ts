@@ -17,7 +17,7 @@ import { isOccupied } from './moves.js'
 import { inParts } from './parts.js'
 import { isUnchanged, loadedElements } from '../models/record-state.js'
 import { addScope, combineAlternatives, noRecords } from './scope.js'
-import { commonOf, enclosuresOf, memoizeWithin, waysOf } from './within.js'
+import { commonOf, enclosuresOf, membersOf, memoizeWithin, waysOf } from './within.js'
 import type { Chain, Common, Enclosure } from './within.js'
 import { unscopedWork, type Conditions, type RecordWork } from './work.js'
 
@@ -52,6 +52,8 @@ export interface WriteOptions {
   bound?: ReadonlyMap<string, unknown>
   /** Asks the policies whether the record may move from where it was; undefined if it must stay there. */
   move?: ((before: Model) => Promise<void>) | undefined
+  /** Why the record is written, for what takes part in the write. */
+  reason?: string | undefined
 }
 
 const referencesOf = memoizeWithin((metadata): Reference[] => {
@@ -123,7 +125,7 @@ export class References {
     const keys = metadata.relations.flatMap((relation) => (relation.isManyToMany ? [] : relation.joinColumns))
     const { updateLock } = engineOf(work.tx.dataSource)
     const lock = this.moves ? () => lockClause(work.tx) : updateLock
-    ;[this.row] = await select(work.tx, metadata, keys, { id: record.id }, lock)
+    ;[this.row] = await selectLocked(work.tx, metadata, keys, { id: record.id }, lock)
     if (!this.moves) return
     const before: Model = Object.assign(Object.create(Object.getPrototypeOf(record)), record)
     for (const key of this.row ? keys : [])
@@ -215,7 +217,7 @@ export class References {
       const isOne = { [referred.propertyName]: In([...part]) }
       const readable = readAlternatives(target, combineAlternatives(where, isOne)) ?? noRecords
       const conditions = addScope(target, readable, scope)
-      return select(tx, target, [referred], conditions ?? {}, lock, scope === undefined)
+      return selectLocked(tx, target, [referred], conditions ?? {}, lock, scope === undefined)
     })
     const found = new Set(rows.map((row) => String(row[referred.databaseName])))
     for (const [reference, all] of references)
@@ -255,7 +257,8 @@ function valueOf(record: object, key: ColumnMetadata): unknown {
 }
 
 /** The conditions of a record that is in a record with an id, or with other values, at the end of a way. */
-export function conditionOn({ path }: Chain, value: unknown): object {
+export function conditionOn({ path, members }: Chain, value: unknown): object {
+  if (members) return membersOf(members, [value])
   return path.reduceRight<object>((inner, { relation, key }, index) => {
     if (index < path.length - 1) return { [relation.propertyName]: inner }
     return typeof value === 'object' ? { [relation.propertyName]: value } : { [key.propertyName]: value }
@@ -290,8 +293,8 @@ export async function readAnchor(
   return row?.['anchor']
 }
 
-/** Selects columns of the records that meet conditions, and locks them. */
-function select(
+/** Selects columns of the records that meet conditions, and locks them. The rows have the names of the columns. */
+export function selectLocked(
   tx: EntityManager,
   { target }: EntityMetadata,
   columns: readonly ColumnMetadata[],

@@ -8,6 +8,8 @@ export type Conditions = FindOptionsWhere<ObjectLiteral> | FindOptionsWhere<Obje
 export interface RecordWork {
   readonly tx: EntityManager
   readonly translate?: Translate | undefined
+  /** Whether it belongs to no request and no job, but to seeds or specs, which may write what only methods write otherwise. */
+  readonly isOutside?: boolean
   /** The columns that the path sets. If a unique index is violated, the error belongs to one of its other columns. */
   readonly pathKeys?: ReadonlySet<string>
   /** `matched` if `If-Match` contains the version of the record that is written, `stale` if the body has another version. */
@@ -20,7 +22,12 @@ export interface RecordWork {
   scopeFor(model: Function | string, where?: object): Conditions | undefined
 }
 
+/** The same work with another manager, for example that of a savepoint. */
+export function workIn(work: RecordWork, tx: EntityManager): RecordWork {
+  return tx === work.tx ? work : (Object.create(work, { tx: { value: tx } }) as RecordWork)
+}
+
 /** Work without a request, and without scopes. */
 export function unscopedWork(tx: EntityManager, translate?: Translate): RecordWork {
-  return { tx, translate, scopeFor: () => undefined }
+  return { tx, translate, isOutside: true, scopeFor: () => undefined }
 }

@@ -6,7 +6,7 @@ import { valueReader } from '../conditions.js'
 import { targetOf } from '../links.js'
 import { conditionOn, readAnchor, References } from '../references.js'
 import { combineAlternatives, noRecords } from '../scope.js'
-import { commonOf, enclosuresOf, isFree, waysOf, type Common } from '../within.js'
+import { chainsOf, commonOf, enclosuresOf, isFree, membersOf, waysOf, type Common } from '../within.js'
 import type { Conditions, RecordWork } from '../work.js'
 import type { ListRoute } from './request.js'
 
@@ -61,7 +61,14 @@ export async function conditionsInPath(
     }
     for (const way of ways) known.add(way.model.tablePath)
   }
-  return where
+  return where ?? visibleMembers(target, request)
+}
+
+/** Where no team is in the path, a form offers the users who are in teams of the request's user. */
+function visibleMembers(target: EntityMetadata, request: object): Conditions | undefined {
+  const { members } = chainsOf(target).find((chain) => chain.members) ?? {}
+  const ids = members?.visible(request)
+  return members && ids ? membersOf(members, ids) : undefined
 }
 
 /** Returns the value that the last key of a way must have, or the conditions of its record; undefined if no record has them. */

@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm'
-import type { ConnectionLimits } from './engine.js'
+import type { ConnectionLimits } from '../engines/engine.js'
 
 /** The replicas of a database. */
 export interface Replication {

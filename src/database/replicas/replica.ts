@@ -1,10 +1,10 @@
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
-import { connectionProblem } from '../connection-errors.js'
-import { addressOf } from '../database-url.js'
-import type { ConnectionLimits } from '../engine.js'
-import type { Server } from '../servers.js'
-import { positionOf, SERVER } from './connection.js'
-import { limitConnections, type Release } from './engine.js'
+import { connectionProblem } from '../engines/connection-errors.js'
+import { addressOf } from '../engines/database-url.js'
+import type { ConnectionLimits } from '../engines/engine.js'
+import type { Server } from './servers.js'
+import { positionOf, SERVER } from '../engines/postgres/connection.js'
+import { limitConnections, type Release } from '../engines/postgres/engine.js'
 import { Probe, type Client } from './probe.js'
 
 /** The state of a server. */

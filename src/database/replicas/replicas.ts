@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { QueryRunner } from 'typeorm'
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
-import { connectionProblem } from '../connection-errors.js'
+import { connectionProblem } from '../engines/connection-errors.js'
 import {
   unknownPosition,
   type Server,
@@ -10,10 +10,10 @@ import {
   type Replication,
   type Servers,
   type ServersDescription,
-} from '../servers.js'
-import { POSITION, positionOf } from './connection.js'
+} from './servers.js'
+import { POSITION, positionOf } from '../engines/postgres/connection.js'
 import { Probe } from './probe.js'
-import type { PostgresRunner } from './query-runner.js'
+import type { PostgresRunner } from '../engines/postgres/query-runner.js'
 import { Replica } from './replica.js'
 
 /** Milliseconds between two checks of all servers. */
