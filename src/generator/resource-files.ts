@@ -34,18 +34,7 @@ export const MODEL_FILES: readonly ResourceFile[] = [
 export const RESOURCE_FILES: readonly ResourceFile[] = [
   ...MODEL_FILES,
   { scaffold: 'resource/policy.ts.ejs', target: 'src/policies/%singular%.ts', when: hasOwner },
-  { scaffold: 'resource/classes/web.ts.ejs', target: 'src/actions/%plural%.ts', when: isClass('web') },
-  { scaffold: 'resource/classes/api.ts.ejs', target: 'src/actions/%plural%.ts', when: isClass('api') },
-  {
-    scaffold: 'resource/classes/singular-web.ts.ejs',
-    target: 'src/actions/%plural%.ts',
-    when: isClass('singular-web'),
-  },
-  {
-    scaffold: 'resource/classes/singular-api.ts.ejs',
-    target: 'src/actions/%plural%.ts',
-    when: isClass('singular-api'),
-  },
+  { scaffold: 'resource/class.ts.ejs', target: 'src/actions/%plural%.ts', when: () => true },
   { scaffold: 'resource/spec/pending.ts.ejs', target: 'spec/actions/%plural%.spec.ts', when: isPending },
   ...(['web', 'api', 'singular-web', 'singular-api'] as const).map((name) => ({
     scaffold: `resource/spec/${name}.ts.ejs`,
