@@ -89,6 +89,29 @@ export function accountsOf(folder: string): Names | undefined {
   return model === undefined ? undefined : modelNamesOf(model)
 }
 
+/** The team of an application, whose members have roles. */
+export interface Team {
+  names: Names
+  /** The roles, the highest first. */
+  roles: string[]
+  /** The lowest role that creates and changes records. */
+  write: string
+}
+
+/** The team of an application: `teamMembers(database, { team: Branch })`; undefined if there is none. */
+export function teamOf(folder: string): Team | undefined {
+  const files = existsSync(join(folder, 'src')) ? readdirSync(join(folder, 'src')) : []
+  for (const file of files) {
+    const text = file.endsWith('.ts') ? textOf(folder, `src/${file}`) : undefined
+    const model = /\bteamMembers\(database, \{\s*team: (\w+)/.exec(text ?? '')?.[1]
+    if (text === undefined || model === undefined) continue
+    const roles = [...(/\broles = \[([^\]]*)\]/.exec(text)?.[1] ?? '').matchAll(/\w+/g)].map(([role]) => role)
+    const write = /^\/\/ kit generate team .*--write (\w+)/m.exec(text)?.[1]
+    return { names: namesOf(model), roles, write: roles.find((role) => role === write) ?? roles.at(-1) ?? '' }
+  }
+  return undefined
+}
+
 /** The attributes of accounts that other users may see: the id, and the name if they have one. */
 export function publicAttributesOf(folder: string, { singular }: Names): string[] {
   const hasName = /^ +name[?!]?\s*:/m.test(textOf(folder, `src/models/${singular}.ts`) ?? '')

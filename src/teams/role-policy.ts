@@ -26,6 +26,9 @@ export abstract class RolePolicy<T extends Model, Role extends string = string> 
 
   /** Whether a user has a role, or a higher one, in the team of a record. */
   protected abstract atLeast(role: NoInfer<Role>, user: object | undefined, record: T | undefined): boolean
+
+  /** Whether the role in a membership or an invitation is not above that of a user in its team, so that the user may change it. */
+  protected abstract reaches(user: object | undefined, record: T & { role: string }): boolean
 }
 
 /** The class that policies of records of teams extend, with what specs of policies read. */
@@ -92,6 +95,10 @@ export function rolePolicy<Role extends string>(
           `${this.constructor.name} asks for the role ${JSON.stringify(role)}, but the roles are ${roles.names.join(', ')}.`,
         )
       return roles.rank(this.role(user, record)) <= roles.rank(role)
+    }
+
+    protected reaches(user: object | undefined, record: T & { role: string }): boolean {
+      return roles.rank(this.role(user, record)) <= roles.rank(record.role)
     }
   }
   return TeamPolicy

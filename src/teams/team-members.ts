@@ -84,6 +84,9 @@ export interface TeamMembers<
   /** The class that the policies of the teams' records extend. */
   readonly RolePolicy: (abstract new <T extends Model>() => RolePolicy<T, Role>) & RolePolicyClass<Role>
 
+  /** The roles that a user may give in a team: up to the own one. There are none for somebody without a role. */
+  rolesUpTo(user: object | undefined, team: Team): Role[]
+
   /**
    * Saves a new team, with `ctx.user` as its first member, who has the highest role.
    *
@@ -192,6 +195,7 @@ export function teamMembers<
   return Object.assign(teamMembers, {
     beforeBody: true,
     RolePolicy: rolePolicy(shared),
+    rolesUpTo: teams.rolesUpTo.bind(teams),
     create: teams.create.bind(teams),
     invite: teams.invite.bind(teams),
     invitation: teams.findInvitation.bind(teams),
@@ -280,6 +284,11 @@ class Teams<Team extends Model, Member extends Membership, Invited extends Invit
     if (token !== undefined) limitToken(ctx, memberships.size > 0, place !== undefined)
     const id = place && (memberships.get(place)?.id ?? (isAdministrator && 'administrator'))
     if (id) keyOwner.set(ctx, id)
+  }
+
+  rolesUpTo(user: object | undefined, team: Team): readonly string[] {
+    const { names } = this.roles
+    return names.slice(this.roles.rank(this.roles.roleIn(user, team.id)))
   }
 
   async create(
