@@ -51,6 +51,11 @@ export function ownerOfModel(folder: string, { singular }: Names): Names | undef
   return owner === undefined ? undefined : modelNamesOf(owner)
 }
 
+/** Whether the policy of a model asks for the roles of a team. */
+export function hasRoles(folder: string, { singular }: Names): boolean {
+  return / extends RolePolicy\b/.test(textOf(folder, `src/policies/${singular}.ts`) ?? '')
+}
+
 /** The models that contain the records of another model, according to its `@Within`. */
 export function enclosuresOfModel(folder: string, { singular }: Names): Names[] {
   const [, relations = ''] =

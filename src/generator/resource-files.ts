@@ -5,6 +5,7 @@ export interface FileChoices {
   kind: 'web' | 'api'
   isSingular: boolean
   hasOwner: boolean
+  hasTeam: boolean
   hasFullSpec: boolean
   /** Whether the command writes the model. Otherwise, it writes neither the spec of the model nor a migration. */
   hasModel: boolean
@@ -34,6 +35,8 @@ export const MODEL_FILES: readonly ResourceFile[] = [
 export const RESOURCE_FILES: readonly ResourceFile[] = [
   ...MODEL_FILES,
   { scaffold: 'resource/policy.ts.ejs', target: 'src/policies/%singular%.ts', when: hasOwner },
+  { scaffold: 'resource/role-policy.ts.ejs', target: 'src/policies/%singular%.ts', when: hasTeam },
+  { scaffold: 'resource/spec/policy.ts.ejs', target: 'spec/policies/%singular%.spec.ts', when: hasTeam },
   { scaffold: 'resource/class.ts.ejs', target: 'src/actions/%plural%.ts', when: () => true },
   { scaffold: 'resource/spec/pending.ts.ejs', target: 'spec/actions/%plural%.spec.ts', when: isPending },
   ...(['web', 'api', 'singular-web', 'singular-api'] as const).map((name) => ({
@@ -67,6 +70,10 @@ function isPendingModel(choices: FileChoices): boolean {
 
 function hasOwner(choices: FileChoices): boolean {
   return choices.hasOwner
+}
+
+function hasTeam(choices: FileChoices): boolean {
+  return choices.hasTeam
 }
 
 function isClass(name: 'web' | 'api' | 'singular-web' | 'singular-api') {

@@ -15,20 +15,32 @@ export function specPaths(file: string, model: Names) {
   }
 }
 
+/** The import paths of the spec of a policy. */
+export function policySpecPaths({ model, home }: ResourcePlan) {
+  const file = `spec/policies/${model.singular}`
+  return {
+    policy: relativePath(file, `src/policies/${model.singular}`),
+    support: home && relativePath(file, `spec/support/${home.names.plural}`),
+  }
+}
+
 /** The variables of a resource's full spec: the values to send, and the records that must exist before. */
 export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes: readonly Attribute[]) {
-  const { names, model, owner, accounts, ownerOf, list } = plan
+  const { names, model, owner, team, accounts, list } = plan
   const file = `spec/actions/${names.file}`
   const record = specVariable(names)
   const { item, collection } = names.paths
   const referred = referredOf(attributes, plan, parents)
   const others = referred.map(({ attribute }) => attribute)
-  const referredModels = referred.flatMap(({ attribute, models }) => [attribute.reference.model, ...models])
+  // The members of a team are made without their model.
+  const referredModels = referred
+    .flatMap(({ attribute, models }) => [attribute.reference.model, ...models])
+    .filter((one) => !plan.home || one.model !== accounts?.model)
   const plain = attributes.filter(({ reference }) => !reference)
   const keys = others.map((attribute) => `${attribute.name}: ${variableOf(attribute)}`)
   // The list of users contains the one who has signed in.
   const listsOwner = accounts?.model === model.model
-  const belongsTo = [names.parent, owner].flatMap((one) => (one ? `${one.singular}_id` : []))
+  const belongsTo = keysOf(plan)
   const given = plain.filter((attribute) => isGiven(attribute, plan))
   const uniques = uniquesOf(attributes, plan)
   const isOnlyOne = uniques.some((columns) =>
@@ -65,15 +77,38 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
       ...(listsOwner ? [{ name: 'owner', type: model.model }] : []),
     ],
     setup: [
-      ...(accounts ? [`${listsOwner ? '' : 'const '}owner = await make${accounts.model}()`] : []),
-      ...(accounts ? ['await signIn(client, owner)'] : []),
-      ...parents.map((it, i) => `const ${specVariable(it)} = ${make(it, parents[i - 1], ownerOf(it))}`),
+      ...setupOf(plan, parents, listsOwner),
       ...new Set(referred.flatMap(({ before }) => before)),
       ...referred.map(({ attribute, source }) => assignId(attribute, source)),
-      `${record} = ${make(model, parents.at(-1), owner, first)}`,
+      `${record} = ${make(model, [parents.at(-1), team && parents[0]], owner, first)}`,
       ...(names.parent ? [`${collection} = \`${pathOf(names, parents)}\``] : []),
     ],
   }
+}
+
+/** The keys of the records that contain or own the record. */
+function keysOf({ names, owner, team }: ResourcePlan): string[] {
+  const all = [names.parent, owner, team?.names].flatMap((one) => (one ? `${one.singular}_id` : []))
+  return [...new Set(all)]
+}
+
+/** The lines that sign in, below a team with the highest role in it, and create the parents. */
+function setupOf(
+  { home, accounts, ownerOf, hasRoles }: ResourcePlan,
+  parents: Nesting['parents'],
+  listsOwner: boolean,
+): string[] {
+  const [root] = parents
+  const making = parents.map((it, index) => {
+    const contained = [parents[index - 1], index > 1 && hasRoles(it) ? root : undefined]
+    return `const ${specVariable(it)} = ${make(it, contained, ownerOf(it))}`
+  })
+  if (!accounts) return making
+  const [makeTeam = '', ...others] = making
+  const maker =
+    home && root ? `makeMember(${specVariable(root)}, '${home.roles[0]}')` : `make${accounts.model}()`
+  const signingIn = [`${listsOwner ? '' : 'const '}owner = await ${maker}`, 'await signIn(client, owner)']
+  return home ? [makeTeam, ...signingIn, ...others] : [...signingIn, ...making]
 }
 
 /** The references, except to the same model, and how the records that they contain are created. */
@@ -103,7 +138,7 @@ function assignId(attribute: Attribute, source: string): string {
 }
 
 /** The support of specs that sign in; undefined if the application has no accounts. */
-function usersOf(file: string, { model, owner, accounts, guards, ownerOf }: ResourcePlan) {
+function usersOf(file: string, { model, owner, home, accounts, guards, ownerOf }: ResourcePlan) {
   if (!accounts) return undefined
   const support = `spec/support/${accounts.plural}`
   return {
@@ -111,7 +146,9 @@ function usersOf(file: string, { model, owner, accounts, guards, ownerOf }: Reso
     path: relativePath(file, support),
     fromModel: relativePath(`spec/models/${model.singular}`, support),
     /** Whether others get a 404 for the records. */
-    areApart: owner !== undefined || guards.some((one) => ownerOf(one)),
+    areApart: owner !== undefined || home !== undefined || guards.some((one) => ownerOf(one)),
+    /** The support that makes members of a team. */
+    members: home && relativePath(file, `spec/support/${home.names.plural}`),
   }
 }
 
@@ -127,12 +164,12 @@ function pathOf({ fullPath }: Names, parents: Nesting['parents']): string {
 /** The source that creates a record, which belongs to a parent and an owner if there are any. */
 function make(
   { model }: Names,
-  parent: Names | undefined,
+  containers: readonly (Names | undefined)[],
   owner: Names | undefined,
   values: readonly string[] = [],
 ): string {
   const members = [
-    ...(parent ? [`${parent.singular}_id: ${specVariable(parent)}.id`] : []),
+    ...new Set(containers.flatMap((one) => (one ? `${one.singular}_id: ${specVariable(one)}.id` : []))),
     ...(owner ? [`${owner.singular}_id: owner.id`] : []),
     ...values,
   ]
@@ -151,6 +188,9 @@ interface Made {
 
 /** Creates a record to which that of the spec refers: in the same parents, as far as it is in them, and for the same owner. */
 function makeInside(model: Names, plan: ResourcePlan, parents: Nesting['parents']): Made {
+  const [root] = parents
+  if (plan.home && root && model.model === plan.accounts?.model)
+    return { source: `await makeMember(${specVariable(root)})`, models: [], before: [], isBound: true }
   const containers = plan.enclosuresOf(model).flatMap((container) => {
     const { source, isBound, ...rest } = idOf(container, plan, parents)
     return isBound ? [{ key: `${container.singular}_id: ${source}`, ...rest }] : []
@@ -158,7 +198,7 @@ function makeInside(model: Names, plan: ResourcePlan, parents: Nesting['parents'
   const owner = plan.ownerOf(model)
   const keys = [...containers.map(({ key }) => key), ...(owner ? [`${owner.singular}_id: owner.id`] : [])]
   return {
-    source: make(model, undefined, undefined, keys),
+    source: make(model, [], undefined, keys),
     models: containers.flatMap(({ models }) => models),
     before: containers.flatMap(({ before }) => before),
     isBound: keys.length > 0,
