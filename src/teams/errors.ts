@@ -11,9 +11,10 @@ export class InvitationGone extends HttpError {
 export class GuardedRecord extends errors.NamedError {
   constructor(model: string, action: 'create' | 'update' | 'destroy') {
     const methods = { create: 'invite, accept or create', update: 'changeRole or invite', destroy: 'remove' }
+    const verb = action === 'destroy' ? 'ctx.destroy does not delete' : 'ctx.save does not write'
     super(
-      `A ${model} is not written by ${action === 'destroy' ? 'ctx.destroy' : 'ctx.save'}, because that checks neither roles nor ` +
-        `the last owner. Call ${methods[action]} of teamMembers().`,
+      `${verb} ${/^[AEIOU]/.test(model) ? 'an' : 'a'} ${model}, because that checks neither roles nor the last owner. Call ` +
+        `${methods[action]} of teamMembers().`,
     )
   }
 }

@@ -12,6 +12,6 @@ export {
   type TeamMembers,
   type TeamOptions,
 } from './team-members.js'
-export type { RolePolicy, RolePolicyClass } from './role-policy.js'
+export type { PolicyMembers, RolePolicy, RolePolicyClass } from './role-policy.js'
 export { GuardedRecord, InvitationGone } from './errors.js'
 export type { Duration } from '../extension.js'

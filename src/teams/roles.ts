@@ -11,11 +11,11 @@ export interface KnownUser {
   isAdministrator: boolean
 }
 
+/** The users of the requests that are running. A policy gets the user alone, so what is known belongs to this object. */
+export const knownUsers = new WeakMap<object, KnownUser>()
+
 /** The roles of an application, the highest first. */
 export class Roles {
-  /** The users of the requests that are running. A policy gets the user alone, so what is known belongs to its object. */
-  readonly users = new WeakMap<object, KnownUser>()
-
   constructor(readonly names: readonly string[]) {}
 
   /** The position of a role in the list, from 0 for the highest. A role that is not in the list is below all others. */
@@ -31,14 +31,14 @@ export class Roles {
 
   /** The ids of the teams in which a user has a role; undefined for all teams. */
   teamsOf(user: object | undefined): string[] | undefined {
-    const known = user && this.users.get(user)
+    const known = user && knownUsers.get(user)
     if (known?.isAdministrator) return undefined
     return [...(known?.memberships ?? [])].flatMap(([team, { role }]) => (this.has(role) ? [team] : []))
   }
 
   /** The role of a user in a team; undefined if there is none. */
   roleIn(user: object | undefined, team: unknown): string | undefined {
-    const known = user && this.users.get(user)
+    const known = user && knownUsers.get(user)
     if (!known || typeof team !== 'string') return undefined
     const role = known.isAdministrator ? this.names[0] : known.memberships.get(team)?.role
     return this.has(role) ? role : undefined

@@ -30,8 +30,8 @@ import {
   type Model,
 } from '../index.js'
 import { GuardedRecord, InvitationGone } from './errors.js'
-import { rolePolicy, type PolicyMembers, type RolePolicy, type RolePolicyClass } from './role-policy.js'
-import { Roles, type KnownUser } from './roles.js'
+import { rolePolicy, type PolicyMembers, type RolePolicyClass } from './role-policy.js'
+import { knownUsers, Roles, type KnownUser } from './roles.js'
 
 /** A user who is a member, or becomes one. */
 export interface Actor extends Model {
@@ -82,7 +82,7 @@ export interface TeamMembers<
   Role extends string = string,
 > extends Middleware {
   /** The class that the policies of the teams' records extend. */
-  readonly RolePolicy: (abstract new <T extends Model>() => RolePolicy<T, Role>) & RolePolicyClass<Role>
+  readonly RolePolicy: RolePolicyClass<Role>
 
   /** The roles that a user may give in a team: up to the own one. There are none for somebody without a role. */
   rolesUpTo(user: object | undefined, team: Team): Role[]
@@ -148,6 +148,18 @@ export interface TeamMembers<
    */
   empty(job: JobContext, team: Team): Promise<number>
 }
+
+/** The models of memberships and invitations, and their records that a method writes at the moment. */
+const guarded = new WeakSet<object>()
+const written = new WeakSet<Model>()
+
+takePart({
+  concerns: ({ target }) => typeof target === 'function' && guarded.has(target),
+  async check({ work, record, action }) {
+    if (work.isOutside || written.has(record)) return undefined
+    throw new GuardedRecord(record.constructor.name, action)
+  },
+})
 
 const maxInvitations = 100
 const maxMembers = 1000
@@ -217,10 +229,6 @@ interface Entrance {
 class Teams<Team extends Model, Member extends Membership, Invited extends Invitation, Role extends string> {
   readonly roles: Roles
   private readonly lifetime: number
-  /** The models that only these methods write. */
-  private readonly guarded: readonly Function[]
-  /** The memberships and invitations that these methods write at the moment. */
-  private readonly written = new WeakSet<Model>()
 
   constructor(
     private readonly database: Database,
@@ -233,15 +241,9 @@ class Teams<Team extends Model, Member extends Membership, Invited extends Invit
       )
     this.roles = new Roles(roles)
     this.lifetime = milliseconds(expires, 'The option "expires" of teamMembers()')
-    const exempt = (this.guarded = [membership, options.invitation])
+    const exempt = [membership, options.invitation]
+    for (const model of exempt) guarded.add(model)
     declareMembers(membership, { team, visible: (ctx) => this.roles.teamsOf(userOf(ctx)), exempt })
-    takePart({
-      concerns: ({ target }) => exempt.some((model) => model === target),
-      check: async ({ work, record, action }) => {
-        if (work.isOutside || this.written.has(record)) return undefined
-        throw new GuardedRecord(record.constructor.name, action)
-      },
-    })
   }
 
   /** The key of the team in memberships, invitations and records: `branch_id`. */
@@ -257,30 +259,40 @@ class Teams<Team extends Model, Member extends Membership, Invited extends Invit
     )
   }
 
+  /** Whether teams have names, which pages show. */
+  private get hasNames(): boolean {
+    return this.database.getMetadata(this.options.team).findColumnWithPropertyName('name') !== undefined
+  }
+
   /** Reads the memberships of the user of a request. */
   async admit(ctx: Context): Promise<void> {
     const user = userOf(ctx)
     if (!user) return
     const { membership, administrators } = this.options
     const { key } = this
-    const rows = await this.database.read((tx) =>
-      tx
+    const rows = await this.database.read((tx) => {
+      const query = tx
         .createQueryBuilder(membership, 'membership')
         .select(['membership.id AS id', 'membership.role AS role', `membership.${key} AS team`])
         .where('membership.user_id = :user', { user: user.id })
-        .getRawMany<{ id: string; role: string; team: string }>(),
-    )
+      if (this.hasNames)
+        query
+          .innerJoin(this.options.team, 'team', `team.id = membership.${key}`)
+          .addSelect('team.name', 'name')
+      return query.getRawMany<{ id: string; role: string; team: string; name?: string }>()
+    })
     const token: unknown = Reflect.get(bearerToken.get(ctx) ?? {}, key) ?? undefined
     const own = rows.filter(({ team }) => token === undefined || team === token)
     const memberships = new Map(own.map(({ team, ...known }) => [team, known]))
     const isAdministrator = token === undefined && administrators?.(user) === true
     if (isAdministrator) logFields(ctx, { administrator: true })
-    this.roles.users.set(user, { memberships, isAdministrator })
+    knownUsers.set(user, { memberships, isAdministrator })
     restoreOnRetry(ctx, () => {
-      const known = this.roles.users.get(user)
-      return () => known && this.roles.users.set(user, known)
+      const known = knownUsers.get(user)
+      return () => known && knownUsers.set(user, known)
     })
     const place = ctx.params[key]
+    showTeams(ctx, own, place)
     if (token !== undefined) limitToken(ctx, memberships.size > 0, place !== undefined)
     const id = place && (memberships.get(place)?.id ?? (isAdministrator && 'administrator'))
     if (id) keyOwner.set(ctx, id)
@@ -439,8 +451,7 @@ class Teams<Team extends Model, Member extends Membership, Invited extends Invit
       const chain = chainsOf(metadata).find(
         ({ model, members }) => model.target === this.options.team && !members,
       )
-      const isOwn = this.guarded.some((model) => model === metadata.target)
-      return chain && !isOwn ? [{ metadata, chain }] : []
+      return chain && !guarded.has(Object(metadata.target)) ? [{ metadata, chain }] : []
     })
     let count = 0
     let refusal: unknown
@@ -475,7 +486,7 @@ class Teams<Team extends Model, Member extends Membership, Invited extends Invit
     const isKnown = this.roles.roleIn(user, id) !== undefined
     const [row] = isKnown ? await this.lockRows(ctx.tx, team, { id }) : []
     if (!user || !row || typeof id !== 'string') throw new RecordNotFound(team.name)
-    const known = this.roles.users.get(user)
+    const known = knownUsers.get(user)
     if (known?.isAdministrator && administrators?.(user) === true) return { team: id, user, rank: 0 }
     const [own] = await this.lockRows(ctx.tx, membership, this.keysOf(id, user))
     if (!this.roles.has(own?.['role'])) throw new RecordNotFound(team.name)
@@ -506,7 +517,7 @@ class Teams<Team extends Model, Member extends Membership, Invited extends Invit
   private checkRole(errors: ValidationErrors, role: unknown): void {
     if (this.roles.has(role)) return
     errors.fields.delete('role')
-    errors.add('role', 'isIn')
+    errors.add('role', 'isIn', undefined, { values: this.roles.names.join(', ') })
   }
 
   private async hasTooManyTeams(tx: EntityManager, user: Actor): Promise<boolean> {
@@ -525,17 +536,17 @@ class Teams<Team extends Model, Member extends Membership, Invited extends Invit
 
   /** Writes a membership or an invitation, which `ctx.save` and `ctx.destroy` refuse otherwise. */
   private async write<Result>(record: Model, work: (record: Model) => Promise<Result>): Promise<Result> {
-    this.written.add(record)
-    return work(record).finally(() => this.written.delete(record))
+    written.add(record)
+    return work(record).finally(() => written.delete(record))
   }
 
   /** Lets the policies of this request know that a membership has changed. */
   private know(user: Actor, team: string, member: Member | undefined): void {
-    const known: KnownUser = this.roles.users.get(user) ?? { memberships: new Map(), isAdministrator: false }
+    const known: KnownUser = knownUsers.get(user) ?? { memberships: new Map(), isAdministrator: false }
     const memberships = new Map(known.memberships)
     if (member) memberships.set(team, member)
     else memberships.delete(team)
-    this.roles.users.set(user, { ...known, memberships })
+    knownUsers.set(user, { ...known, memberships })
   }
 
   /** Reads rows as they are now, and locks them as an UPDATE does, so that whoever refers to them does not wait. */
@@ -554,6 +565,17 @@ function limitToken(ctx: Context, isMember: boolean, hasTeam: boolean): void {
   } else if (!hasTeam && ctx.route.middleware.some(({ admits }) => admits)) {
     throw new Forbidden('This token is for one team only. Use it for addresses of this team.')
   }
+}
+
+/** Sets the variables of templates: the teams of the user, sorted by name, and the one in the path. */
+function showTeams(
+  ctx: Context,
+  rows: readonly { team: string; name?: string }[],
+  place: string | undefined,
+): void {
+  const teams = rows.map(({ team, name = team }) => ({ id: team, name }))
+  ctx.state['userTeams'] = teams.toSorted((one, other) => one.name.localeCompare(other.name, ctx.locale))
+  ctx.state['currentTeam'] = teams.find(({ id }) => id === place)
 }
 
 /** The models of a database, each before those to which it refers. */
