@@ -8,7 +8,7 @@ import { isName, namesOf, type Names } from './arguments/names.js'
 import { destructionOf, importersOf, type Destruction, type HasRun } from './destruction.js'
 import type { EditFile, FileAction } from './files/files.js'
 import { importing, insertion } from './files/insertion.js'
-import { breakLongLines, modelImportsOf, quote } from './files/lines.js'
+import { breakLongLines, listOf, modelImportsOf, quote } from './files/lines.js'
 import { applicationName, isApi, registration } from './files/registration.js'
 import { filesOfScaffolds, frameworkScaffolds, renderFiles } from './files/templates.js'
 import { translationActions } from './locale-generator.js'
@@ -126,11 +126,10 @@ function stepsOf(folder: string, word: string, options: TeamArguments): FileActi
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const command = commandLine('team', [word], withTeamArguments, { ...options })
   const locals = {
-    ...localsOf(folder, names, users),
+    ...localsOf(folder, names, users, options.locking),
     command,
     roles,
     isApi: application === 'api',
-    hasVersion: options.locking,
   }
   const files = renderFiles(
     folder,
@@ -157,7 +156,7 @@ function rolesOf({ roles = 'owner,member', write }: TeamArguments): { roles: str
   return { roles: names, write: write ?? names.at(-1) ?? '' }
 }
 
-function localsOf(folder: string, names: Names, users: Names) {
+function localsOf(folder: string, names: Names, users: Names, hasVersion = false) {
   const { singular } = names
   const [membership, invitation] = [namesOf('membership', names), namesOf('invitation', names)]
   const visible = publicAttributesOf(folder, users)
@@ -170,6 +169,13 @@ function localsOf(folder: string, names: Names, users: Names) {
       invited: indexName('invitations', `${singular}_id_email`),
       token: indexName('api_tokens', `${singular}_id_key`),
     },
+    columns: listOf(8, 'columns', [
+      'primaryKey(runner)',
+      "column(runner, 'name', 'string')",
+      ...(hasVersion ? ["column(runner, 'lock_version', 'int', { default: '1' })"] : []),
+      '...timestamps(runner)',
+    ]),
+    hasVersion,
     modelImports: modelImportsOf([names, users], 'src/models/membership'),
     membershipsPath: membership.paths.collection,
     membershipPath: membership.paths.item,
