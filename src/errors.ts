@@ -287,10 +287,10 @@ export class PasswordTooLong extends httpError(413, () => 'The password is too l
 /** 413: a form has too many fields or files. */
 export class TooManyFields extends httpError(413, () => 'The form has too many fields or files.') {}
 
-/** 413: a JSON or XML body has more values, elements, attributes and entities than `membersLimit`. */
+/** 413: a JSON or XML body has more values, or elements and attributes, than `membersLimit`. */
 export class TooManyMembers extends httpError(
   413,
-  (limit: number) => `The body has more than ${limit} members: values, elements, attributes and entities.`,
+  (limit: number) => `The body has more than ${limit} members: values, elements and attributes.`,
 ) {}
 
 /** 413: a body becomes far larger when it is decompressed: more than `ratio` bytes for each byte that was sent. */

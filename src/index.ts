@@ -117,7 +117,7 @@ export {
 } from './middleware/security-headers.js'
 export { transaction, type TransactionOptions } from './middleware/transaction/transaction.js'
 export { transactionOptions } from './middleware/transaction/transaction-options.js'
-export type { BeginOptions } from './database/transactions/lazy-transaction.js'
+export type { BeginOptions } from './database/transactions/opening.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
 // Views

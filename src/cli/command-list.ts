@@ -23,6 +23,7 @@ export const COMMANDS: readonly Entry[] = [
   { name: 'work', summary: 'run the background jobs without a server' },
   { name: 'jobs', summary: 'list, retry and discard background jobs' },
   { name: 'console', alias: 'c', summary: 'evaluate JavaScript with the application loaded' },
+  { name: 'query', summary: 'read the database with one SQL statement' },
   { name: 'run', summary: 'run a file of the application with its database open' },
   { name: 'info', summary: 'print versions, environment, database and number of routes' },
 ]

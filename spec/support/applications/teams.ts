@@ -376,7 +376,7 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
   }
 
   /** What runs before a handler removes a member. */
-  const made: { before?: () => Promise<void> } = {}
+  const made: { before?: (ctx: Context) => Promise<unknown> } = {}
   const findBranch = (ctx: Context) => ctx.find(Branch, ctx.params['branch_id'])
 
   @Resource('/branches', { model: Branch, policy: BranchPolicy, fields: ['name'] })
@@ -524,7 +524,7 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
     }
     override async destroy(ctx: Context) {
       const membership = await ctx.authorize(await this.find(ctx))
-      await made.before?.()
+      await made.before?.(ctx)
       await branches.remove(ctx, membership)
       return ctx.respond({ data: membership })
     }
@@ -583,7 +583,7 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
     }
   }
 
-  const app = new App({ logger: pino({ level: 'silent' }), api: true, ...options })
+  const app = new App({ logger: pino({ level: 'silent' }), ...options })
   app.use(authenticate(database, User, { tokens: Token }))
   app.use(branches)
   app.use(transaction(database))

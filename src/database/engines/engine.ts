@@ -10,8 +10,7 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { AttributeKind } from '../../models/attributes/attributes.js'
 import type { ConnectionProblem } from './connection-errors.js'
-import type { Ping } from './connections.js'
-import type { Replication, Servers } from '../replicas/servers.js'
+import type { ConnectionLimits, Ping } from './connections.js'
 
 /** The alias of the counts of `paginate`. An engine may cache their results, but not those of any other query. */
 export const COUNT_ALIAS = 'counted_records'
@@ -52,16 +51,6 @@ export type Problem =
   | 'absent'
   /** The user lacks the privilege. */
   | 'denied'
-
-/** The limits of the connections to a database. */
-export interface ConnectionLimits {
-  /** The number of connections. */
-  size: number
-  /** Milliseconds that a query waits for a connection, for the write lock, or for the locks of others. */
-  acquireTimeout: number
-  /** Milliseconds after which a statement is canceled; undefined for no limit. */
-  statementTimeout?: number | undefined
-}
 
 /** The names in an error: its columns, its index, or the column whose own check failed. */
 export type ErrorName = 'columns' | 'index' | 'checkedColumn'
@@ -134,6 +123,14 @@ export interface Index {
   sorts: boolean
 }
 
+/** How a statement that a person types is run: see `kit query`. */
+export interface Inspection {
+  /** The beginning of a statement that returns the plan of another one. */
+  explain: 'EXPLAIN' | 'EXPLAIN QUERY PLAN'
+  /** Lets the connection of a read-only transaction reject writes, and statements that take longer. */
+  protect(runner: QueryRunner, milliseconds: number): Promise<unknown>
+}
+
 /** All differences between the engines. Other code uses these members, and never compares an engine's name. */
 export interface Engine {
   /** Its name in messages. */
@@ -178,17 +175,6 @@ export interface Engine {
   check?(dataSource: DataSource): Promise<void>
   /** Reads settings of the server that other methods need, as soon as the database is open. */
   opened?(dataSource: DataSource): Promise<void>
-  /**
-   * Begins to watch the servers of a database, which need not be open if it is PostgreSQL. Returns undefined if the database has
-   * only one.
-   *
-   * @param log receives a sentence about each change of the servers
-   */
-  servers?(
-    dataSource: DataSource,
-    replicas: Replication,
-    log: (change: string) => void,
-  ): Promise<Servers | undefined>
   /** Whether each query of a transaction returns what is committed when the query begins, as outside of one (READ COMMITTED). */
   readsCommitted?(dataSource: DataSource, isolation: IsolationLevel | undefined): boolean
   /** Limits how long the later statements of a transaction wait for a lock, in milliseconds. */
@@ -198,6 +184,7 @@ export interface Engine {
   beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
   /** Reads the rows of a query in a transaction, some at a time, at the pace of their reader. */
   rows(runner: QueryRunner, sql: string, values: unknown[]): AsyncIterable<unknown[]>
+  readonly inspection: Inspection
   /** Closes a connection in an unknown state, so that it does not return to the pool. */
   discard?(runner: QueryRunner): Promise<void>
 
@@ -239,10 +226,11 @@ export interface Engine {
   /** The number of fractional digits that a datetime column stores; undefined if the number is not limited. */
   datetimeDigits?(runner: QueryRunner, table: string, column: string): Promise<number | undefined>
 
-  /** Whether the servers are the nodes of a cluster, which can all write. There, a commit can conflict, too. */
-  isCluster?(dataSource: DataSource): boolean
-  /** The beginning of a statement that reads what all nodes of the cluster have committed. */
-  readonly afterOthers?: string
+  /**
+   * Returns the beginning of a statement that reads what all nodes of a cluster have committed; undefined if the servers are not the
+   * nodes of a cluster, which can all write. There, a commit can conflict, too.
+   */
+  afterOthers?(dataSource: DataSource): string | undefined
   /** Whether a lock of a connection does not hold for the whole database, because of a pooler or a cluster. */
   needsLease?(dataSource: DataSource): boolean
   /** Prevents processes from migrating at the same time; undefined if each transaction locks the whole database. */

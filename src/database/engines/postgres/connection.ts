@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { memoizeByObject } from '../../../common/memoize.js'
-import type { ConnectionLimits } from '../engine.js'
+import type { ConnectionLimits } from '../connections.js'
 import type { WatchedConnection } from '../server-watch.js'
 
 /** The members of a `pg` connection that this folder uses. */
@@ -27,11 +27,8 @@ export const POSITION = 'SELECT pg_current_wal_insert_lsn()::text AS position'
 interface Additions {
   /** The statement that begins a transaction. */
   begin?: string | undefined
-  /**
-   * Receives the position after the next commit, which reads it only if there is this function; undefined if only the commit has
-   * got an answer.
-   */
-  notePosition?: ((position: string | undefined) => void) | undefined
+  /** Receives the position after the next commit, unless only the commit has got an answer. Without it, none is read. */
+  notePosition?: ((position: string) => void) | undefined
 }
 
 /** The additions of a connection. */
@@ -141,14 +138,15 @@ class StatementQueue {
   }
 
   /** Commits. The response to `COMMIT` alone decides whether the transaction is committed. */
-  private commit(note: (position: string | undefined) => void): Promise<unknown> {
+  private commit(note: (position: string) => void): Promise<unknown> {
     this.additions.notePosition = undefined
     return new Promise((resolve, reject) => {
       const both = new this.Committing({ text: `${COMMIT}; ${POSITION}` }, undefined, (error, results) => {
         if (error && !both.hasCommitted) return reject(error)
         // Two statements have two results.
         const [committed, position] = error ? [] : (results as { rows: { position: string }[] }[])
-        note(position?.rows[0]?.position)
+        const text = position?.rows[0]?.position
+        if (text !== undefined) note(text)
         resolve(committed)
       })
       this.query(both)
@@ -222,11 +220,4 @@ function committingQuery(Query: QueryClass) {
       super.handleCommandComplete(message, protocol)
     }
   }
-}
-
-/** Converts a position in the log, as PostgreSQL writes it: `16/B374D848`. */
-export function positionOf(text: string): bigint {
-  const slash = text.indexOf('/')
-  const [high, low] = [text.slice(0, slash), text.slice(slash + 1)]
-  return (BigInt(Number.parseInt(high, 16)) << 32n) + BigInt(Number.parseInt(low, 16))
 }

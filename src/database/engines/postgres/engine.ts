@@ -5,10 +5,11 @@ import {
   limiterOf,
   pingConnections,
   socketTimeoutMargin,
+  type ConnectionLimits,
   type Ping,
   type PooledConnection,
 } from '../connections.js'
-import type { ConnectionLimits, Engine, EngineErrors } from '../engine.js'
+import type { Engine, EngineErrors } from '../engine.js'
 import { noteReadOnly, ServerWatch, watchedConnections, type WatchedConnection } from '../server-watch.js'
 import {
   additionsOf,
@@ -117,12 +118,6 @@ export const postgres: Engine = {
 
   hasReplicas: true,
 
-  async servers(dataSource, replication, log) {
-    if (replication.urls.length === 0) return undefined
-    const { Replicas } = await import('../../replicas/replicas.js')
-    return new Replicas(dataSource.driver as PostgresDriver, replication, log)
-  },
-
   async opened(dataSource) {
     const [row]: { level: string }[] = await dataSource.query(
       "SELECT current_setting('default_transaction_isolation') AS level",
@@ -151,6 +146,11 @@ export const postgres: Engine = {
       if (rows.length === 0) return
       yield rows
     }
+  },
+
+  inspection: {
+    explain: 'EXPLAIN',
+    protect: (runner, milliseconds) => runner.query(`SET LOCAL statement_timeout = ${milliseconds}`),
   },
 
   server: {

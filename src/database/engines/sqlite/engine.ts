@@ -71,6 +71,12 @@ export const sqlite: Engine = {
     if (runner instanceof PooledSqliteQueryRunner) yield* runner.rows(sql, values)
   },
 
+  // SQLite runs statements in the process itself, where no timer could end one.
+  inspection: {
+    explain: 'EXPLAIN QUERY PLAN',
+    protect: (runner) => runner.query('PRAGMA query_only = ON'),
+  },
+
   async check({ driver }) {
     if (driver instanceof PooledSqliteDriver) await driver.check()
   },
