@@ -183,8 +183,8 @@ function localsOf(folder: string, names: Names, users: Names, hasVersion = false
     invitationsPath: invitation.paths.collection,
     invitationPath: invitation.paths.item,
     newInvitationPath: invitation.paths.new,
-    /** The source of the name of a user, which is the address if users have none. */
-    nameOf: (user: string) => `${user}.${visible.includes('name') ? 'name' : 'email'}`,
+    /** The attribute by which members know each other. */
+    userName: visible.includes('name') ? 'name' : 'email',
     /** The attributes of users that the other members see. */
     shown: [...visible, 'email'].map(quote).join(', '),
     hasConfirm: /^ +confirmed_at\b/m.test(textOf(folder, `src/models/${users.singular}.ts`) ?? ''),
