@@ -69,8 +69,8 @@ const rules: Record<string, Rule> = {
     types: ['context', 'resources/route-description', 'routing/declared-route'],
   },
   'testing/': {
-    imports: ['database/', 'models/', 'records/', 'http/formats/', 'openapi/contract'],
-    types: ['application/application', 'injection/'],
+    imports: ['database/', 'models/', 'records/', 'policies/', 'http/formats/', 'openapi/contract'],
+    types: ['application/application', 'injection/', 'routing/', 'teams/'],
   },
   'generator/': {
     imports: ['command-errors', 'models/attributes/', 'records/lists/declaration', 'translations/'],

@@ -34,6 +34,8 @@ export interface MemberTable {
   visible(request: object): readonly string[] | undefined
   /** The models whose records may refer to users who are not members yet. */
   exempt: readonly Function[]
+  /** The role of new members in specs. */
+  role: string
 }
 
 /** A record that two records must have in common, and the way from each of them to it. */
@@ -47,7 +49,7 @@ export interface Common {
 const declared = new WeakMap<Function, readonly string[]>()
 const implied = new WeakMap<Function, Set<string>>()
 /** How members are declared. */
-type MemberOptions = { team: Function } & Pick<MemberTable, 'visible' | 'exempt'>
+type MemberOptions = { team: Function } & Omit<MemberTable, 'user' | 'team'>
 
 const memberships = new Map<Function, MemberOptions>()
 const caches: (() => void)[] = []
@@ -159,7 +161,7 @@ export const chainsOf = memoizeWithin((metadata: EntityMetadata): readonly Chain
 
 /** The ways from a user to the teams of which the user is a member. */
 function memberChains({ dataSource, tablePath }: EntityMetadata): Chain[] {
-  return [...memberships].flatMap(([membership, { team: model, visible, exempt }]): Chain[] => {
+  return [...memberships].flatMap(([membership, { team: model, ...options }]): Chain[] => {
     if (!dataSource.hasMetadata(membership) || !dataSource.hasMetadata(model)) return []
     const team = dataSource.getMetadata(model)
     const keys = dataSource
@@ -169,7 +171,7 @@ function memberChains({ dataSource, tablePath }: EntityMetadata): Chain[] {
       keys.find((key) => key.referencedColumn?.entityMetadata.tablePath === table)
     const [userKey, teamKey] = [keyTo(tablePath), keyTo(team.tablePath)]
     if (tablePath === team.tablePath || userKey?.propertyName !== 'user_id' || !teamKey) return []
-    return [{ model: team, path: [], members: { user: userKey, team: teamKey, visible, exempt } }]
+    return [{ model: team, path: [], members: { ...options, user: userKey, team: teamKey } }]
   })
 }
 

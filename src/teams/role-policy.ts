@@ -10,6 +10,8 @@ export interface PolicyMembers<Role extends string = string> {
   readonly key: string
   /** The middleware without which nobody has a role. */
   readonly middleware: Function
+  /** Gives a user a role in a team, without a database, and returns the user. For specs of policies. */
+  assume<User extends object>(user: User, team: string, role: string): User
   /** Whether the records of a model have the key. */
   hasKey(model: Function): boolean
 }

@@ -200,6 +200,11 @@ export function teamMembers<
     get key() {
       return teams.key
     },
+    assume(user, id, role) {
+      const memberships = new Map([[id, { id, role }]])
+      knownUsers.set(user, { memberships, isAdministrator: false })
+      return user
+    },
     hasKey: (model) =>
       database.hasMetadata(model) &&
       database.getMetadata(model).findColumnWithPropertyName(teams.key) !== undefined,
@@ -243,7 +248,8 @@ class Teams<Team extends Model, Member extends Membership, Invited extends Invit
     this.lifetime = milliseconds(expires, 'The option "expires" of teamMembers()')
     const exempt = [membership, options.invitation]
     for (const model of exempt) guarded.add(model)
-    declareMembers(membership, { team, visible: (ctx) => this.roles.teamsOf(userOf(ctx)), exempt })
+    const visible = (ctx: object) => this.roles.teamsOf(userOf(ctx))
+    declareMembers(membership, { team, visible, exempt, role: roles.at(-1) ?? '' })
   }
 
   /** The key of the team in memberships, invitations and records: `branch_id`. */

@@ -2,10 +2,14 @@ import { Agent, request, type IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { text as textOf } from 'node:stream/consumers'
+import type { EntityManager } from 'typeorm'
 import type { App } from '../application/application.js'
+import type { Database } from '../database/database.js'
 import { dataFormats } from '../http/formats/formats.js'
 import { toXml } from '../http/formats/xml.js'
 import type { Contract } from '../openapi/contract.js'
+import type { Factory } from './factory.js'
+import type { People } from './people.js'
 
 /** The fields of a form. A name with a list of values, or in several pairs, is repeated. Numbers and booleans are sent as text. */
 export type FormFields =
@@ -88,8 +92,19 @@ export class Client {
    */
   contract: Pick<Contract, 'check'> | undefined
 
+  /** How specs make users and sign them in, for `signInFor` and `describeIsolation`. */
+  readonly people: People = {}
+
+  /**
+   * The database of the application, and its records.
+   *
+   * @internal
+   */
+  records: { database: Database; factory: Factory } | undefined
+
   constructor(
-    private readonly app: App,
+    /** @internal */
+    readonly app: App,
     options: ClientOptions = {},
   ) {
     this.accept = options.accept ?? app.defaultFormat
@@ -99,6 +114,21 @@ export class Client {
   get url(): string {
     if (this.address === undefined) throw new Error('The application is not open yet. Call open() first.')
     return this.address
+  }
+
+  /**
+   * Runs statements of specs.
+   *
+   * @internal
+   */
+  get tx(): EntityManager {
+    return this.recordsOf().database.manager
+  }
+
+  /** @internal */
+  recordsOf(): { database: Database; factory: Factory } {
+    if (this.records) return this.records
+    throw new Error('The client has no database. Take that of testApplication(app, database).')
   }
 
   /** Starts the application on a free port. */
@@ -121,6 +151,8 @@ export class Client {
     other.address = this.url
     other.connections = this.connections
     other.contract = this.contract
+    other.records = this.records
+    Object.assign(other.people, this.people)
     return other
   }
 

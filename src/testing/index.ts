@@ -14,6 +14,9 @@ export {
   type RequestOptions,
 } from './client.js'
 export { Factory, type Defaults, type ModelClass } from './factory.js'
+export type { People } from './people.js'
+export { describePolicy, signInFor } from './policies.js'
+export { describeIsolation } from './team-isolation.js'
 export { expectQueries } from './expect-queries.js'
 export { Isolation } from './isolation.js'
 export { captureLog, type CapturedLog } from './capture-log.js'

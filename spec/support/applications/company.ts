@@ -1,7 +1,17 @@
 import type { App, AppOptions, Database, Model } from '../../../src/index.js'
 import { jobQueue } from '../../../src/jobs/index.js'
+import { Factory } from '../../../src/testing/index.js'
 import { Site, type SpecRequest, type SpecResponse } from '../site.js'
-import { Branch, makeUser, Membership, teamsApplication, teamsDatabase, User, Work } from './teams.js'
+import {
+  Branch,
+  Invitation,
+  makeUser,
+  Membership,
+  teamsApplication,
+  teamsDatabase,
+  User,
+  Work,
+} from './teams.js'
 import type { JobContext } from '../../../src/index.js'
 
 /** A user with a bearer token. */
@@ -13,6 +23,8 @@ export class Company {
   owner!: Account
   stranger!: Account
   private count = 0
+  /** The tokens by address. */
+  readonly bearers = new Map<string, string>()
 
   private constructor(
     readonly database: Database,
@@ -24,10 +36,26 @@ export class Company {
     const database = await teamsDatabase()
     const made = teamsApplication(database, options, declare)
     const company = new Company(database, made, await Site.open(made.app))
+    company.tellClient()
     company.owner = await company.makeUser('owner')
     company.stranger = await company.makeUser('stranger')
     company.branch = await company.makeBranch('Berlin', company.owner)
     return company
+  }
+
+  /** Tells the client of this site how users are made, as generated helpers do. */
+  private tellClient(): void {
+    const { site, database } = this
+    const factory = new Factory(database)
+    factory.define(Membership, () => ({ role: 'viewer' }))
+    factory.define(Invitation, () => ({ role: 'viewer' }))
+    site.records = { database, factory }
+    Object.assign(site.people, {
+      makeUser: () => this.makeUser(`user-${++this.count}`),
+      makeMember: (branch: Branch, role: string) => this.makeMember(role, branch),
+      makeTeam: () => this.insert(Branch, { name: `Branch ${++this.count}` }),
+      signIn: async (client: Site, { bearer }: Account) => (client.bearer = bearer),
+    })
   }
 
   async close(): Promise<void> {
@@ -36,8 +64,10 @@ export class Company {
     await this.database.close()
   }
 
-  makeUser(name: string, values: Partial<User> = {}): Promise<Account> {
-    return makeUser(this.database, `${name}@example.com`, values)
+  async makeUser(name: string, values: Partial<User> = {}): Promise<Account> {
+    const user = await makeUser(this.database, `${name}@example.com`, values)
+    this.bearers.set(user.email, user.bearer)
+    return user
   }
 
   async makeBranch(name: string, user: User): Promise<Branch> {

@@ -271,6 +271,9 @@ export class Work {
   }
 }
 
+/** What a handler tells or changes of other teams, because it uses `ctx.tx` carelessly. */
+export type Leak = 'choices' | 'sql' | 'include' | 'export' | 'bulk'
+
 /** Opens the database at a URL. */
 export function open(url: string): Promise<Database> {
   const models = [User, Token, Branch, Membership, Invitation, Customer, Item, Rental, Line]
@@ -376,7 +379,7 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
   }
 
   /** What runs before a handler removes a member. */
-  const made: { before?: (ctx: Context) => Promise<unknown> } = {}
+  const made: { before?: (ctx: Context) => Promise<unknown>; leak?: Leak } = {}
   const findBranch = (ctx: Context) => ctx.find(Branch, ctx.params['branch_id'])
 
   @Resource('/branches', { model: Branch, policy: BranchPolicy, fields: ['name'] })
@@ -424,7 +427,8 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
     override async new(ctx: Context) {
       const branch = await findBranch(ctx)
       const record = await ctx.authorize(Object.assign(new this.model(), { branch_id: branch.id }))
-      const { records: customers } = await ctx.choices(Customer, Reflect.get(record, 'customer_id') as string)
+      const { records } = await ctx.choices(Customer, Reflect.get(record, 'customer_id') as string)
+      const customers = made.leak === 'choices' ? await ctx.tx.find(Customer) : records
       const { records: items } = await ctx.choices(Item)
       const { records: users } = await ctx.choices(User)
       return ctx.respond({
@@ -463,6 +467,30 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
     override list(ctx: Context) {
       return super.list(ctx)
     }
+    @Route('GET', '/export')
+    async export(ctx: Context) {
+      const branch = await findBranch(ctx)
+      const where = made.leak === 'export' ? {} : { branch_id: branch.id }
+      const sql = 'SELECT name FROM customers'
+      const rows = made.leak === 'sql' ? await ctx.tx.query(sql) : await ctx.tx.find(Customer, { where })
+      return ctx.respond({ data: rows.map(({ name }: Customer) => name) })
+    }
+    @Route('POST', '/archive')
+    async archive(ctx: Context) {
+      const branch = await findBranch(ctx)
+      const { ids = [] } = Object(ctx.request.body)
+      const records: Customer[] = []
+      for (const id of [ids].flat()) {
+        if (made.leak === 'bulk') await ctx.tx.update(Customer, { id }, { name: 'archived' })
+        else records.push(await ctx.findOneBy(Customer, { id, branch_id: branch.id }))
+      }
+      for (const customer of records) {
+        await ctx.authorize(customer, 'update')
+        await ctx.save(Object.assign(customer, { name: 'archived' }))
+      }
+      await ctx.authorize(Object.assign(new Customer(), { branch_id: branch.id }), 'create')
+      return ctx.respond({ data: [] })
+    }
   }
 
   @Resource('/items', { model: Item, policy: ItemPolicy, fields: ['serial'] })
@@ -485,8 +513,11 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
       search: ['number'],
       include: { customer: true, items: true, assignee: ['email'] },
     })
-    override list(ctx: Context) {
-      return super.list(ctx)
+    override async list(ctx: Context) {
+      if (made.leak !== 'include' || !ctx.query['include']) return super.list(ctx)
+      const branch = await findBranch(ctx)
+      const rentals = await ctx.findAll(Rental, { where: { branch_id: branch.id } })
+      return ctx.respond({ data: [...rentals, ...(await ctx.tx.find(Item))] })
     }
     override async show(ctx: Context) {
       return ctx.respond({ data: await ctx.load(await this.find(ctx), 'customer', 'items', 'assignee') })
