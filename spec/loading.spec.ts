@@ -12,6 +12,7 @@ const late = [
   'better-sqlite3',
   'co-body',
   'croner',
+  'csv-parse',
   'koa-body',
   'koa-session',
   'libphonenumber-js',

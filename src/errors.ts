@@ -358,6 +358,15 @@ export class WaitsForItself extends internalError(
     'use ctx.tx or ctx.afterCommit in the second one.',
 ) {}
 
+/** 500: the list of a CSV file is not what JSON shows, because its handler changes the records of `ctx.paginate`, or has none. */
+export class CsvNotRecords extends httpError(
+  500,
+  (handler: string) =>
+    `${handler} must respond with the \`records\` of ctx.paginate as \`data\`, because the resource has the option csv. ` +
+    'A CSV file would show what the handler hides from JSON. Respond with the records unchanged, or remove the option.',
+  false,
+) {}
+
 /** `transactionOptions()` ran after the first query of its request. */
 export class TransactionAlreadyBegun extends namedError(
   () =>
@@ -609,6 +618,13 @@ export class BadBaseUrl extends namedError(
 export class UnknownRoute extends namedError(
   (name: string, near: string | undefined) =>
     `No route has the name "${name}".${near ? ` Did you mean "${near}"?` : ''}`,
+) {}
+
+/** `ctx.save` or `ctx.destroy` would have to write other rows than that of the record. */
+export class NotOneRow extends namedError(
+  (reason: string) =>
+    `${reason}, but ctx.save and ctx.destroy write the row of one record. Save or destroy the records one after the other, ` +
+    'set ids in a property with @RelationIds, or use ctx.tx.save(record) and ctx.tx.remove(record) of TypeORM.',
 ) {}
 
 /** A model has no relation of this name, or its foreign key has several columns. */

@@ -163,11 +163,11 @@ export class Database extends DataSource {
    */
   async check(): Promise<void> {
     if (!this.isInitialized) throw new ServiceUnavailable('The database is not open.', 5)
-    await engineOf(this).check?.(this)
     const servers = await this.watching
     const signal = AbortSignal.timeout(servers?.hasReplica ? PING_TIMEOUT_WITH_REPLICAS : PING_TIMEOUT)
     await this.sendPing(signal).catch((cause: unknown) => {
       if (servers?.hasReplica) return
+      if (cause instanceof ServiceUnavailable) throw cause
       const reason = signal.aborted ? `did not respond within ${PING_TIMEOUT / 1000} s` : 'does not respond'
       throw new ServiceUnavailable(`The database ${reason}.`, 5, { cause })
     })
@@ -239,12 +239,6 @@ export class Database extends DataSource {
     await whileSilent(this.acquireTimeout, () => this.initialize()).catch((error: unknown) => {
       throw mistakeInModel(error) ?? error
     })
-    try {
-      await engineOf(this).opened?.(this)
-    } catch (error) {
-      await this.destroy()
-      throw error
-    }
     return this
   }
 

@@ -558,7 +558,7 @@ class Teams<Team extends Model, Member extends Membership, Invited extends Invit
   /** Reads rows as they are now, and locks them as an UPDATE does, so that whoever refers to them does not wait. */
   private lockRows(tx: EntityManager, model: new () => Model, where: object) {
     const metadata = tx.dataSource.getMetadata(model)
-    const { updateLock } = engineOf(tx.dataSource)
+    const updateLock = engineOf(tx.dataSource).rowLocks?.likeUpdate
     return selectLocked(tx, metadata, metadata.columns, where, updateLock, false)
   }
 }
@@ -568,7 +568,7 @@ function limitToken(ctx: Context, isMember: boolean, hasTeam: boolean): void {
   if (!isMember) {
     Object.assign(ctx, { user: undefined })
     ctx.state['currentUser'] = undefined
-  } else if (!hasTeam && ctx.route.middleware.some(({ admits }) => admits)) {
+  } else if (!hasTeam && ctx.route.middleware.some(({ extension }) => extension?.admits)) {
     throw new Forbidden('This token is for one team only. Use it for addresses of this team.')
   }
 }

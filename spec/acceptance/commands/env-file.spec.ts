@@ -14,7 +14,7 @@ describe('.env', () => {
   after(() => application.remove())
   afterEach(() => rmSync(file, { force: true }))
 
-  /** What `kit info` says of the environment, the database and the file. */
+  /** The environment, the database and the file, as `kit info` prints them. */
   async function info(env: NodeJS.ProcessEnv = {}): Promise<Record<string, string>> {
     const { output, errors } = await kitProcess(application.folder, ['info', '--json'], { env })
     expect(errors).to.equal('')

@@ -221,6 +221,7 @@ export const mariadb: Engine = {
   },
 
   columnDetails(driver, kind) {
+    if (kind === 'updated_at') return { onUpdate: driver.mappedDataTypes.updateDateDefault }
     if (kind === 'string' || kind === 'text') return textDetails(driver)
     // Without a precision, fractions of a second are lost.
     if (kind === 'time') return { precision: 6 }
@@ -229,18 +230,15 @@ export const mariadb: Engine = {
     return {}
   },
 
-  updatedAtDetails: ({ mappedDataTypes }) => ({ onUpdate: mappedDataTypes.updateDateDefault }),
+  rowLocks: {
+    mode: () => ({ mode: 'pessimistic_write' }),
+    likeKey: () => ' LOCK IN SHARE MODE',
+    likeUpdate: () => ' FOR UPDATE',
+  },
 
-  rowLock: () => ({ mode: 'pessimistic_write' }),
-  keyLock: () => ' LOCK IN SHARE MODE',
-  updateLock: () => ' FOR UPDATE',
-
-  // Sets a missing enum value to NULL, which the database rejects. Otherwise a required enum would get its first value.
-  prepareInsert({ columns }, record) {
-    for (const column of columns) {
-      const isRequired = column.enum && !column.isNullable && column.default === undefined
-      if (isRequired && column.getEntityValue(record) === undefined) column.setEntityValue(record, null)
-    }
+  parameterOf({ type, srid, entityMetadata }, parameter) {
+    if (!entityMetadata.dataSource.driver.spatialTypes.includes(type)) return undefined
+    return `ST_GeomFromText(${parameter}${srid === undefined ? '' : `, ${srid}`})`
   },
 
   // The first comparisons use an index, even with a collation that ignores case. The range of LIKE in an index ends at U+FFFF, so
@@ -250,21 +248,21 @@ export const mariadb: Engine = {
     sql: (column, [pattern, from, to, exact]) =>
       `((${column} LIKE ${pattern} ESCAPE '!' OR ${column} BETWEEN ${from} AND ${to}) AND ` +
       `LOCATE(CAST(${exact} AS BINARY), CAST(${column} AS BINARY)) = 1)`,
+
+    async createIndex(runner, name, table, column) {
+      const [row]: { type: string }[] = await runner.query(
+        'SELECT data_type AS type FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?',
+        [table, column],
+      )
+      // An index of a column of type text requires a length.
+      const length = row?.type.endsWith('text') ? '(191)' : ''
+      return `CREATE INDEX ${ticked(name)} ON ${ticked(table)} (${ticked(column)}${length})`
+    },
   },
 
   contains: {
     parameters: (text) => [`%${escapeLike(text)}%`],
     sql: (column, [pattern]) => `LOWER(${column}) LIKE LOWER(${pattern}) COLLATE utf8mb4_bin ESCAPE '!'`,
-  },
-
-  async prefixIndex(runner, name, table, column) {
-    const [row]: { type: string }[] = await runner.query(
-      'SELECT data_type AS type FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?',
-      [table, column],
-    )
-    // An index of a column of type text requires a length.
-    const length = row?.type.endsWith('text') ? '(191)' : ''
-    return `CREATE INDEX ${ticked(name)} ON ${ticked(table)} (${ticked(column)}${length})`
   },
 
   async findIndexes(runner, table) {
@@ -292,9 +290,12 @@ export const mariadb: Engine = {
   },
 
   afterOthers: (dataSource) => (clusters.has(dataSource) ? AFTER_OTHERS : undefined),
-  // GET_LOCK locks on one node only.
-  needsLease: (dataSource) => clusters.has(dataSource),
-  migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
+  migrationLock: {
+    acquire: `GET_LOCK(${LOCK_NAME}, 0)`,
+    release: `RELEASE_LOCK(${LOCK_NAME})`,
+    // GET_LOCK locks on one node only.
+    isPartial: (dataSource) => clusters.has(dataSource),
+  },
 }
 
 /** Escapes the wildcards of LIKE by `!`, because the server's `sql_mode` can change the meaning of a backslash. */

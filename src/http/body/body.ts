@@ -11,7 +11,7 @@ import {
   hasKey,
 } from '../../models/attributes/json-limits.js'
 import { formReader } from './form-fields.js'
-import { readMultipart } from './multipart.js'
+import { readFile, readMultipart } from './multipart.js'
 import { UploadSlots } from './upload-slots.js'
 import { parseXml } from './xml-reader.js'
 
@@ -65,10 +65,14 @@ export function bodyReader({
     rejectUnsupported(ctx, formats)
     const kind = bodyKindOf(ctx)
     try {
-      if (kind === 'multipart') {
+      if (kind === 'multipart' || kind === 'csv') {
         // `reads` is called in the slot, because the rate of a form that waits for a slot does not count.
         const work = () =>
-          reads.run(ctx, (read) => readMultipart(ctx, { body: bodyLimit, files: filesLimit }, read))
+          reads.run(ctx, (read) =>
+            kind === 'csv'
+              ? readFile(ctx, filesLimit, read)
+              : readMultipart(ctx, { body: bodyLimit, files: filesLimit }, read),
+          )
         await slots.run(clientNetwork(ctx.ip), work)
       } else if (kind === 'form') await reads.run(ctx, (read) => readForm(ctx, read))
       else await reads.run(ctx, (read) => readDocument(ctx, read))
@@ -91,7 +95,9 @@ function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
   const encoding = encodingOf(ctx)
   if (!encoding) throw new UnsupportedMediaType(`The encoding "${ctx.get('Content-Encoding')}"`)
   const kind = bodyKindOf(ctx)
-  if (!kind || !formats.includes(kind)) {
+  // Only an import reads CSV.
+  const isRead = kind === 'csv' ? ctx.route?.resource?.forMany === 'import' : kind && formats.includes(kind)
+  if (!isRead) {
     const { type } = ctx.request
     throw new UnsupportedMediaType(
       type === '' ? 'A body without a content type' : `The content type "${type}"`,

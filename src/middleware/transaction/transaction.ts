@@ -6,14 +6,18 @@ import type { Database } from '../../database/database.js'
 import { linksOf } from '../../records/links.js'
 import { chainsOf } from '../../records/within.js'
 import { declaredLists, logListWarnings } from '../../records/lists/list-warnings.js'
-import type { ListRoute } from '../../records/lists/request.js'
+import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { explainDatabaseError } from '../../database/database-errors.js'
 import { engineOf } from '../../database/engines/engines.js'
 import { watchWaits } from '../../database/engines/own-waits.js'
 import { explainMissingTable, pendingMigrations } from '../../database/migrations/pending.js'
 import { LazyTransaction } from '../../database/transactions/lazy-transaction.js'
 import type { BeginOptions } from '../../database/transactions/opening.js'
-import { beginTransaction, checkBeforeCommit } from '../../database/transactions/request-transaction.js'
+import {
+  beginTransaction,
+  checkBeforeCommit,
+  isDiscarded,
+} from '../../database/transactions/request-transaction.js'
 import { rejectUncompared } from '../../http/preconditions.js'
 import { environmentOf } from '../../common/environment.js'
 import { memoize } from '../../common/memoize.js'
@@ -108,12 +112,14 @@ class Requests implements Hooks {
     this.visitOf = visitsTo(servers, database.replication.maxLag, visitors)
   }
 
-  async checkRoutes(routes: readonly ListRoute[], logger: Logger, env: string): Promise<void> {
+  async checkRoutes(routes: readonly DeclaredRoute[], logger: Logger, env: string): Promise<void> {
     // They reject wrong properties with `@RelationIds`, and wrong names of `@Within`.
     for (const metadata of this.database.entityMetadatas) {
       linksOf(metadata)
       chainsOf(metadata)
     }
+    if (routes.some(({ resource }) => resource?.many))
+      (await import('../../many/check.js')).checkMany(this.database, routes)
     const lists = declaredLists(this.database, routes)
     if (env === 'development' && this.pending.length === 0)
       await logListWarnings(this.database, lists, logger)
@@ -161,7 +167,7 @@ class Requests implements Hooks {
         this.database.entityMetadatas,
       )
     }
-    if (ctx.status >= 400) return rollbackResponse(ctx, lazy)
+    if (ctx.status >= 400 || isDiscarded(ctx)) return rollbackResponse(ctx, lazy)
     if (lazy.isStreaming && SAFE_METHODS.includes(ctx.method) && ctx.body instanceof Readable)
       return this.streamOn(ctx, lazy, ctx.body)
     try {

@@ -43,21 +43,27 @@ export const SERVER =
  * gives the server's connection with its settings to other clients, each transaction sets the limits instead. Startup parameters
  * are not used, because a pooler rejects them.
  *
- * @returns the server, and the statements that must follow the beginning of each transaction behind a pooler
+ * @returns the server, the default isolation level, and the statements that must follow the beginning of each transaction behind a
+ *   pooler
  */
 export async function limitTimes(
   connection: PgConnection,
   limits: ConnectionLimits,
-): Promise<{ server: string; settings: readonly string[] }> {
+): Promise<{ server: string; isolation: string; settings: readonly string[] }> {
   const { acquireTimeout, statementTimeout: limit } = limits
   const times = Object.entries({ lock_timeout: acquireTimeout, ...(limit && { statement_timeout: limit }) })
   const set = times.map(([name, time]) => `set_config('${name}', '${time}', false)`).join(' || ')
   // Behind a pooler, the process has another id, and nothing is set. A pooler may send a second statement to another process.
   const { rows } = (await connection.query(
-    `SELECT CASE WHEN pg_backend_pid() = ${connection.processID ?? 0} THEN ${set} END IS NULL AS pooled, ${SERVER} AS server`,
-  )) as { rows: [{ pooled: boolean; server: string }] }
-  const [{ pooled, server }] = rows
-  return { server, settings: pooled ? times.map(([name, time]) => `SET LOCAL ${name} = ${time}`) : [] }
+    `SELECT CASE WHEN pg_backend_pid() = ${connection.processID ?? 0} THEN ${set} END IS NULL AS pooled, ` +
+      `${SERVER} AS server, current_setting('default_transaction_isolation') AS isolation`,
+  )) as { rows: [{ pooled: boolean; server: string; isolation: string }] }
+  const [{ pooled, server, isolation }] = rows
+  return {
+    server,
+    isolation,
+    settings: pooled ? times.map(([name, time]) => `SET LOCAL ${name} = ${time}`) : [],
+  }
 }
 
 /**
