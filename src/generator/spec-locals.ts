@@ -50,8 +50,17 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
   const isFirst = given.some(({ name, kind }) => name === defaultSort(list) && kind !== 'bool')
   const ids = [isOnlyOne ? [] : 'newer.id', `${record}.id`].flat()
   const first = given.map((attribute) => modelValue(attribute, 'changed'))
+  const records = [
+    ...new Set(referred.flatMap(({ before }) => before)),
+    ...referred.map(({ attribute, source }) => assignId(attribute, source)),
+    `${record} = ${make(model, [parents.at(-1), team && parents[0]], owner, first)}`,
+  ]
+  const setup = setupOf(plan, parents, records, listsOwner)
   return {
     ...specPaths(file, model),
+    /** Whether the setup signs in whom the policy allows it, and whether it makes further members. */
+    hasSignInFor: setup.some((line) => line.includes('signInFor(')),
+    makesMembers: setup.some((line) => line.includes('makeMember(')),
     models: modelImportsOf([model, ...referredModels, ...parents], file),
     /** The variables of the record, of its path, and of the path of the list. */
     record,
@@ -76,13 +85,7 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
       { name: record, type: model.model },
       ...(listsOwner ? [{ name: 'owner', type: model.model }] : []),
     ],
-    setup: [
-      ...setupOf(plan, parents, listsOwner),
-      ...new Set(referred.flatMap(({ before }) => before)),
-      ...referred.map(({ attribute, source }) => assignId(attribute, source)),
-      `${record} = ${make(model, [parents.at(-1), team && parents[0]], owner, first)}`,
-      ...(names.parent ? [`${collection} = \`${pathOf(names, parents)}\``] : []),
-    ],
+    setup: [...setup, ...(names.parent ? [`${collection} = \`${pathOf(names, parents)}\``] : [])],
   }
 }
 
@@ -92,23 +95,29 @@ function keysOf({ names, owner, team }: ResourcePlan): string[] {
   return [...new Set(all)]
 }
 
-/** The lines that sign in, below a team with the highest role in it, and create the parents. */
+/** The lines that create the parents and the record, and sign in somebody who may change it. */
 function setupOf(
-  { home, accounts, ownerOf, hasRoles }: ResourcePlan,
+  plan: ResourcePlan,
   parents: Nesting['parents'],
+  records: readonly string[],
   listsOwner: boolean,
 ): string[] {
+  const { names, home, team, accounts, guards, ownerOf, hasRoles } = plan
   const [root] = parents
   const making = parents.map((it, index) => {
     const contained = [parents[index - 1], index > 1 && hasRoles(it) ? root : undefined]
     return `const ${specVariable(it)} = ${make(it, contained, ownerOf(it))}`
   })
-  if (!accounts) return making
-  const [makeTeam = '', ...others] = making
+  if (!accounts) return [...making, ...records]
+  const isOwned = listsOwner || [...making, ...records].some((line) => line.includes('owner.id'))
+  const record = team ? specVariable(names) : guards[0] && specVariable(guards[0])
+  if (home && record && !isOwned)
+    return [...making, ...records, `await signInFor(client, '${team ? 'destroy' : 'update'}', ${record})`]
   const maker =
     home && root ? `makeMember(${specVariable(root)}, '${home.roles[0]}')` : `make${accounts.model}()`
   const signingIn = [`${listsOwner ? '' : 'const '}owner = await ${maker}`, 'await signIn(client, owner)']
-  return home ? [makeTeam, ...signingIn, ...others] : [...signingIn, ...making]
+  const [makeTeam = '', ...others] = making
+  return home ? [makeTeam, ...signingIn, ...others, ...records] : [...signingIn, ...making, ...records]
 }
 
 /** The references, except to the same model, and how the records that they contain are created. */
