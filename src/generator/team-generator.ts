@@ -252,18 +252,26 @@ function tokenEdits({ singular, words }: Names): EditFile[] {
         '  stamp!: string\n}',
         `  stamp!: string\n\n  /** The user of the token must be a member of the ${words.one}. */\n` +
           '  override async validateCreate(errors: ValidationErrors, tx: EntityManager) {\n' +
-          `    const { ${key}, user_id } = this\n` +
-          `    const isMember = !${key} || (await tx.existsBy(Membership, { ${key}, user_id }))\n` +
+          `    const { ${key}, user_id } = this\n    if (!${key}) return\n` +
+          `    const isMember = await tx.existsBy(Membership, { ${key}, user_id })\n` +
           `    if (!isMember) errors.add('${key}', 'reference')\n  }\n}`,
       ],
     ]),
     replacing('src/actions/tokens.ts', what, [
       ['IsOptional, IsString }', 'IsOptional, IsString, IsUUID }'],
       ['expires_at?: string\n', `expires_at?: string\n  @IsUUID() @IsOptional() ${key}?: string\n`],
-      ["fields: ['name', 'expires_at']", `fields: ['name', 'expires_at', '${key}']`],
+      ...[', pages: false', ''].map(
+        (more) => [tokenOptions('', more), tokenOptions(`, '${key}'`, more)] as const,
+      ),
     ]),
     replacing('spec/actions/tokens.spec.ts', what, [[keysOfToken(''), keysOfToken(`, '${key}'`)]]),
   ]
+}
+
+function tokenOptions(key: string, more: string): string {
+  return breakLongLines(
+    `@Resource('/tokens', { model: ApiToken, fields: ['name', 'expires_at'${key}]${more} })`,
+  )
 }
 
 function keysOfToken(key: string): string {
