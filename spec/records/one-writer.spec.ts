@@ -26,7 +26,7 @@ import { Random } from '../support/random.js'
 import { saveRecord } from '../support/records.js'
 
 /** The number of records: a few with `npm test`. */
-const total = Number(process.env['KIT_RECORDS'] ?? 120)
+const total = Number(process.env['KIT_RECORDS'] ?? 60)
 /** The seed of a failed run, which is printed with the failure. */
 const seed = Number(process.env['KIT_RECORDS_SEED'] ?? Date.now() % 2 ** 31)
 

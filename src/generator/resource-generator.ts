@@ -25,6 +25,7 @@ import { destructionOf, importersOf, rejectUnrecorded, type Destruction, type Ha
 import type { FileAction } from './files/files.js'
 import { migrationIn, migrationNames } from './migration-names.js'
 import { parseList } from './arguments/lists.js'
+import { parseMany } from './arguments/many.js'
 import { modelNamesOf, namesOf, parentsOf, type Names } from './arguments/names.js'
 import { isApi, registration } from './files/registration.js'
 import { otherIds } from './locale-generator.js'
@@ -143,7 +144,22 @@ export function planOf(
   const list = parseList(options, attributes)
   if (list && names.isSingular)
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
+  if (names.isSingular && (options.csv ?? options.import ?? options.bulk) !== undefined)
+    throw new CommandError('A singular resource has no list. Leave out --csv, --import and --bulk.')
   const accounts = accountsOf(folder)
+  const routes = parseRoutes(options.route ?? [], names)
+  const uniques = withKeys(
+    [
+      ...parsed.filter(({ isUnique }) => isUnique && within.length > 0).map(({ name }) => [name]),
+      ...(options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
+    ],
+    within,
+  )
+  const inside = uniques.map((columns) => columns.filter((name) => !keys.includes(name)))
+  const unique = [
+    ...attributes.filter(({ isUnique }) => isUnique).map(({ name }) => name),
+    ...inside.filter(({ length }) => length === 1).flat(),
+  ]
   return {
     command: resourceCommand(generator, word, options),
     handlersCommand: resourceCommand(generator, word, {
@@ -155,15 +171,10 @@ export function planOf(
     names,
     model: options.useModel === undefined ? names : modelNamesOf(options.useModel),
     attributes,
-    routes: parseRoutes(options.route ?? [], names),
-    uniques: withKeys(
-      [
-        ...parsed.filter(({ isUnique }) => isUnique && within.length > 0).map(({ name }) => [name]),
-        ...(options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
-      ],
-      within,
-    ),
+    routes,
+    uniques,
     list,
+    many: parseMany(options, attributes, unique, routes),
     owner,
     team,
     home: parentsOf(names).some(({ model }) => model === anyTeam?.names.model) ? anyTeam : undefined,

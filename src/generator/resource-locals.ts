@@ -7,6 +7,7 @@ import {
 import { listLocals, orderOf, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
 import type { Team } from './application.js'
 import type { ListPlan } from './arguments/lists.js'
+import { defaultPathName } from '../naming/names.js'
 import type { Names } from './arguments/names.js'
 import { nestingOf, type Nesting } from './nesting.js'
 import { modelImportsOf, quote, relativePath } from './files/lines.js'
@@ -36,6 +37,14 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
     list: listLocals(list, names, includesOf(plan, references)),
+    /** What the resource does with many records at once. */
+    atOnce: {
+      ...plan.many,
+      heading: headingOf(plan, attributes),
+      hasButtons: plan.many.csv !== undefined || plan.many.import !== undefined,
+      hasBoxes: plan.many.bulk.some((action) => action !== 'update'),
+      importPath: defaultPathName(`${names.fullPath}/import`),
+    },
     order: orderOf(list),
     ...routeLocals(plan.routes, names, nesting),
     ...handlerLocals(plan, nesting, attributes, choices),
@@ -81,12 +90,13 @@ function handlerLocals(
       // The attributes that a request may set.
       `fields: [${attributes.map(({ name }) => quote(name)).join(', ')}]`,
       (owner || team) && `policy: ${model.model}Policy`,
+      ...manyOptions(plan),
       hasPagesBeside(plan) && 'pages: false',
     ]
       .filter(Boolean)
       .join(', '),
     /** The variables that a handler takes from the result of `ctx.paginate`. */
-    paginated: [`records: ${names.many}`, hasPages && 'pagination', hasPages && plan.list && 'query']
+    paginated: [`records: ${names.many}`, hasPages && 'pagination', hasPages && needsQuery(plan) && 'query']
       .filter(Boolean)
       .join(', '),
     existing: names.isSingular ? existingOf(plan) : undefined,
@@ -142,6 +152,28 @@ function behindOf({ names, team, home, guards }: ResourcePlan) {
     if (ability === undefined || record === undefined) return pad + line
     return `${pad}if can('${team ? ability : 'update'}', ${record})\n${pad}  ${line}`
   }
+}
+
+/** The options of `@Resource` for many records. */
+function manyOptions({ many: { csv, import: key, bulk } }: ResourcePlan): (string | false)[] {
+  const list = (names: readonly string[]): string => `[${names.map(quote).join(', ')}]`
+  return [
+    csv !== undefined && `csv: ${list(csv)}`,
+    key !== undefined && `import: ${key === true ? 'true' : `{ key: ${quote(key)} }`}`,
+    bulk.length > 0 && `bulk: ${list(bulk)}`,
+  ]
+}
+
+/** The heading of a file with few columns: the key, and an attribute that can be written. */
+function headingOf({ many: { import: key } }: ResourcePlan, attributes: readonly Attribute[]): string {
+  const name = attributes.find(({ isList }) => !isList)?.name ?? ''
+  if (typeof key !== 'string') return name
+  return key === 'id' ? `id,${name}` : key
+}
+
+/** Whether the page of the list has the query of the request. */
+function needsQuery({ list, many }: ResourcePlan): boolean {
+  return list !== undefined || many.csv !== undefined || many.bulk.length > 0
 }
 
 /** The handlers of a resource in the order of its class. */
@@ -260,12 +292,14 @@ function pathLocals({ paths }: Names, { parentRecords, records, collection }: Ne
  * because a response in JSON does not need them.
  */
 function pagesOf(
-  { kind, names: { one, many, file }, list, team }: ResourcePlan,
+  plan: ResourcePlan,
   { parents, before }: Nesting,
   references: readonly ReferenceAttribute[],
   choices: readonly Choice[],
   fresh: string,
 ) {
+  const { kind, list, team } = plan
+  const { one, many, file } = plan.names
   const loaded = (name: string, relations: readonly ReferenceAttribute[]) => {
     const properties = relations.map(({ reference }) => quote(reference.property))
     return relations.length > 0 ? `${name}: await ctx.load(${name}, ${properties.join(', ')})` : name
@@ -288,7 +322,7 @@ function pagesOf(
     ...(team ? [`${one}: ${fresh}`] : []),
     loaded(many, listed),
     'pagination',
-    ...(list ? ['query'] : []),
+    ...(needsQuery(plan) ? ['query'] : []),
     ...filtered.map((names) => `${names.many}: await ctx.choices(${names.model})`),
   ]
   const formOfNew = [...parentsOfList, one, ...offered]

@@ -1,6 +1,7 @@
 import type { Team } from './application.js'
 import type { Attribute } from './arguments/attributes.js'
 import type { ListPlan } from './arguments/lists.js'
+import type { ManyPlan } from './arguments/many.js'
 import type { Names } from './arguments/names.js'
 import type { AddedRoute } from './arguments/routes.js'
 
@@ -22,6 +23,8 @@ export interface ResourcePlan {
   uniques: readonly (readonly string[])[]
   /** The queries that clients may send to the list; undefined if there are none. */
   list: ListPlan | undefined
+  /** What it does with many records at once. */
+  many: ManyPlan
   owner: Names | undefined
   /** The team whose roles decide about the records. */
   team: Team | undefined

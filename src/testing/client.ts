@@ -8,8 +8,8 @@ import type { Database } from '../database/database.js'
 import { dataFormats } from '../http/formats/formats.js'
 import { toXml } from '../http/formats/xml.js'
 import type { Contract } from '../openapi/contract.js'
+import type { Model } from '../models/model.js'
 import type { Factory } from './factory.js'
-import type { People } from './people.js'
 
 /** The fields of a form. A name with a list of values, or in several pairs, is repeated. Numbers and booleans are sent as text. */
 export type FormFields =
@@ -59,6 +59,25 @@ export interface ClientResponse {
 export interface ClientOptions {
   /** The format of responses, or an `Accept` header (`html`; in an API application, `json`). */
   accept?: string
+}
+
+/**
+ * How the specs of an application make users and sign them in. Generated helpers in `spec/support` set it:
+ * `Object.assign(client.people, { makeUser, signIn })`.
+ */
+export interface People {
+  /** Creates a user. */
+  makeUser?(): Promise<Model>
+  /** Signs a user in. */
+  // The application has its own class of users.
+  // oxlint-disable-next-line no-explicit-any
+  signIn?(client: Client, user: any): Promise<unknown>
+  /** Creates a team. */
+  makeTeam?(): Promise<Model>
+  /** Creates a user who is a member of a team. */
+  // The application has its own class of teams, and its own roles.
+  // oxlint-disable-next-line no-explicit-any
+  makeMember?(team: any, role: any): Promise<Model>
 }
 
 /**
@@ -123,6 +142,19 @@ export class Client {
    */
   get tx(): EntityManager {
     return this.recordsOf().database.manager
+  }
+
+  /**
+   * Returns a helper that a spec needs.
+   *
+   * @internal
+   */
+  helper<Name extends keyof People>(name: Name): NonNullable<People[Name]> {
+    const helper = this.people[name]
+    if (helper) return helper
+    throw new Error(
+      `client.people has no ${name}. Set it in spec/support: Object.assign(client.people, { ${name} }).`,
+    )
   }
 
   /** @internal */

@@ -11,10 +11,10 @@ export {
   type ClientResponse,
   type ClientOptions,
   type FormFields,
+  type People,
   type RequestOptions,
 } from './client.js'
 export { Factory, type Defaults, type ModelClass } from './factory.js'
-export type { People } from './people.js'
 export { describePolicy, signInFor } from './policies.js'
 export { describeIsolation } from './team-isolation.js'
 export { expectQueries } from './expect-queries.js'

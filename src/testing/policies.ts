@@ -6,7 +6,6 @@ import { isAllowed } from '../policies/abilities.js'
 import type { PolicyClass } from '../policies/policy.js'
 import type { PolicyMembers } from '../teams/index.js'
 import type { Client } from './client.js'
-import { helperOf } from './people.js'
 
 /**
  * Signs in the lowest role that the policy of a record allows to do something with it; else the owner of the record, else any user.
@@ -20,10 +19,10 @@ import { helperOf } from './people.js'
  * @returns whether the policy allows it
  */
 export async function signInFor(client: Client, ability: string, record: Model): Promise<boolean> {
-  const { app, people } = client
+  const { app } = client
   const policy = policyOf(app, record.constructor)
   const signIn = async (user: Model, allowed: boolean) => {
-    await helperOf(people, 'signIn')(client, user)
+    await client.helper('signIn')(client, user)
     return allowed
   }
   const allows = async (user: Model | object) =>
@@ -33,15 +32,15 @@ export async function signInFor(client: Client, ability: string, record: Model):
   if (team) {
     for (const role of members.roles.names.toReversed()) {
       if (!(await allows(members.assume({ id: newId() }, String(team.id), role)))) continue
-      return signIn(await helperOf(people, 'makeMember')(team, role), true)
+      return signIn(await client.helper('makeMember')(team, role), true)
     }
   }
-  const anybody = await helperOf(people, 'makeUser')()
+  const anybody = await client.helper('makeUser')()
   for (const user of [...(await findOwners(client, record, anybody)), anybody]) {
     const isMember = await allows(user)
     if (isMember) return signIn(user, true)
   }
-  return signIn(team ? await helperOf(people, 'makeMember')(team, members.roles.names[0]) : anybody, false)
+  return signIn(team ? await client.helper('makeMember')(team, members.roles.names[0]) : anybody, false)
 }
 
 /** A policy that extends `RolePolicy`. */

@@ -7,7 +7,6 @@ import { conditionOn } from '../records/references.js'
 import { chainsOf, enclosuresOf } from '../records/within.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import type { Client, ClientResponse } from './client.js'
-import { helperOf } from './people.js'
 import { membersOf, type Mocha } from './policies.js'
 
 /**
@@ -118,10 +117,12 @@ class Walk {
   static async begin(client: Client): Promise<Walk> {
     const [highest] = membersIn(client).roles.names
     const makeSide = async (): Promise<Side> => {
-      const team = await helperOf(client.people, 'makeTeam')()
-      const user = await helperOf(client.people, 'makeMember')(team, highest)
+      const team = await client.helper('makeTeam')()
+      const user = await client.helper('makeMember')(team, highest)
       const own = client.another()
-      await helperOf(client.people, 'signIn')(own, user)
+      await client.helper('signIn')(own, user)
+      // A page has the token of forms.
+      await own.get('/', { accept: 'html', contract: false })
       return new Side(own, team, user)
     }
     const walk = new Walk(await makeSide(), await makeSide())
@@ -149,10 +150,10 @@ class Walk {
     const isTeam = model === this.ours.team.constructor
     const twin = body && model && !isTeam ? await this.theirs.make(model as new () => Model) : undefined
     const before = await this.theirRows()
-    await this.visitPlaces(route, places, own, body)
+    await this.visitPlaces(route, places, own, body && { ...body, ...(await this.idsFor(route)) })
     if (body) await this.visitReferences(route, own, body)
     if (body && twin) await this.visitValues(route, own, twin)
-    if (route.resource?.queryable) await this.visitQueries(route, own)
+    if (route.resource?.action === 'list') await this.visitQueries(route, own)
     // The team itself is needed until the end.
     const isEnd = route.method === 'DELETE' && isTeam
     const isFilled = isEnd || (await this.visitOwn(route, own, body))
@@ -176,7 +177,9 @@ class Walk {
       )
     }
     const { status } = await this.send(route, theirs, body)
-    if (status !== 404) this.leaks.push(`A member of another team gets ${status} instead of 404.`)
+    // The page of an import is the same for every team, and for unknown ones.
+    if (status !== 404 && route.resource?.forMany !== 'page')
+      this.leaks.push(`A member of another team gets ${status} instead of 404.`)
   }
 
   /** Sends the ids of the other team in references, and in a list of ids. */
@@ -194,8 +197,7 @@ class Walk {
       )
     }
     const record = await this.theirs.record(model)
-    const { action } = route.resource ?? {}
-    if (action !== 'create' && action !== 'update')
+    if (takesIds(route))
       await this.compare('a list of ids', record.id, (id) => this.send(route, own, { ...body, ids: [id] }))
   }
 
@@ -231,6 +233,7 @@ class Walk {
     const { include = [] } = queryable ?? {}
     const names = Array.isArray(include) ? include : Object.keys(include)
     if (names.length > 0) await this.send(route, own, undefined, `?include=${names.join(',')}`)
+    if (route.resource?.many?.csv) await this.send(route, own, undefined, '', 'text/csv')
   }
 
   /** Sends a request that should succeed. */
@@ -252,9 +255,9 @@ class Walk {
   }
 
   /** A list with the id of an own record, for a handler that is not one of the usual ones. */
-  private async idsFor({ resource }: DeclaredRoute): Promise<object> {
-    const isUsual = ['create', 'update', 'destroy'].includes(resource?.action ?? '')
-    if (isUsual || !resource?.model) return {}
+  private async idsFor(route: DeclaredRoute): Promise<object> {
+    const { resource } = route
+    if (!takesIds(route) || !resource?.model) return {}
     return { ids: [(await this.ours.make(resource.model as new () => Model)).id] }
   }
 
@@ -286,7 +289,9 @@ class Walk {
       (text, [{ param }, value]) => text.replace(new RegExp(`\\{${param}\\}`), value),
       route.path,
     )
-    const options = { accept, contract: false as const, ...(body && { json: body }) }
+    const sentBody =
+      body && (route.resource?.forMany === 'import' ? { form: toCsvForm(body) } : { json: body })
+    const options = { accept, contract: false as const, ...sentBody }
     const response = await this.ours.client.request(route.method, path + query, options)
     const sent = path + decodeURIComponent(query) + JSON.stringify(body ?? '')
     for (const text of this.planted)
@@ -349,6 +354,20 @@ class Walk {
     }
     return JSON.stringify(rows)
   }
+}
+
+/** Whether a handler may read a list of ids. */
+function takesIds({ resource }: DeclaredRoute): boolean {
+  return resource?.forMany === 'bulk' || !['create', 'update', 'destroy'].includes(resource?.action ?? '')
+}
+
+/** The form with a CSV file of one line. */
+function toCsvForm(body: object): FormData {
+  const cells = Object.entries(body).filter(([, value]) => !Array.isArray(value))
+  const lines = [cells.map(([name]) => name), cells.map(([, value]) => JSON.stringify(value))]
+  const form = new FormData()
+  form.set('file', new File([lines.map((line) => line.join()).join('\n')], 'records.csv'))
+  return form
 }
 
 /** A response without what differs between two equal requests: the value that was sent, ids, tokens and times. */

@@ -71,7 +71,7 @@ describe('The members of teams', () => {
       const member = await company.makeMember(role)
       const made = await company.send(member, 'POST', company.at('/customers'), { json: { name: role } })
       expect(made.status, role).to.equal(role === 'viewer' ? 403 : 201)
-      const { id } = await company.insert(Customer, { name: role, branch_id: branch.id })
+      const { id } = await company.insert(Customer, { name: `of ${role}`, branch_id: branch.id })
       const { status } = await company.send(member, 'DELETE', company.at(`/customers/${id}`))
       expect(status, role).to.equal(role === 'viewer' || role === 'clerk' ? 403 : 200)
     }
@@ -556,6 +556,61 @@ describe('The members of teams', () => {
     await company.remove(owner, clerk)
     expect((await create()).status).to.equal(404)
     expect(await manager().countBy(Customer, {})).to.equal(1)
+  })
+
+  describe('change many records at once', () => {
+    let bonn: Branch
+    let ours: Item
+    let theirs: Item
+
+    beforeEach(async () => {
+      bonn = await company.makeBranch('Bonn', stranger)
+      ours = await company.insert(Item, { serial: '1', branch_id: branch.id })
+      theirs = await company.insert(Item, { serial: '2', branch_id: bonn.id })
+    })
+
+    const importFile = (path: string, text: string) => {
+      const form = new FormData()
+      form.set('file', new File([text], 'file.csv'))
+      return company.send(owner, 'POST', company.at(path), { form })
+    }
+
+    it('of their team: another id is 404 of the whole', async () => {
+      const remove = (ids: string[]) =>
+        company.send(owner, 'POST', company.at('/items/bulk/destroy'), { json: { ids } })
+      expect((await remove([ours.id, theirs.id])).status).to.equal(404)
+      expect(await manager().countBy(Item, {})).to.equal(2)
+      expect((await remove([ours.id])).status).to.equal(200)
+    })
+
+    it('by keys that are looked up in their team', async () => {
+      expect((await importFile('/items/import', 'serial\n1\n2\n')).json).to.include({
+        created: 1,
+        updated: 1,
+      })
+      expect(await manager().countBy(Item, { branch_id: branch.id })).to.equal(2)
+      expect(await manager().countBy(Item, { branch_id: bonn.id })).to.equal(1)
+    })
+
+    it('by references that are looked up in their team', async () => {
+      const customer = await company.insert(Customer, { name: 'known', branch_id: branch.id })
+      for (const name of ['known', 'theirs']) await company.insert(Customer, { name, branch_id: bonn.id })
+      const known = await importFile('/rentals/import', 'number,customer.name\n1,known\n')
+      expect(known.json).to.include({ created: 1 })
+      expect(await manager().findOneBy(Rental, {})).to.include({ customer_id: customer.id })
+      const [foreign, unknown] = [
+        await importFile('/rentals/import', 'number,customer.name\n1,theirs\n'),
+        await importFile('/rentals/import', 'number,customer.name\n1,nobody\n'),
+      ]
+      expect(foreign?.status).to.equal(422)
+      const shape = (text = '') => text.replaceAll(/theirs|nobody/g, '').replaceAll(/[\w-]{20,}/g, '')
+      expect(shape(foreign?.text)).to.equal(shape(unknown?.text))
+    })
+
+    it('that are exported for their team', async () => {
+      const { text } = await company.send(owner, 'GET', company.at('/items.csv'), { accept: 'text/csv' })
+      expect(text.trim().split(/\s+/)).to.have.length(2)
+    })
   })
 
   describe('delete a team', () => {

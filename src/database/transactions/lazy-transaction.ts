@@ -20,6 +20,7 @@ import { RunningWork } from './running-work.js'
 import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
 import { allows, type Goal, type TransactionState } from './transaction-state.js'
+import { waitForTurn } from './turns.js'
 import { TransactionWatch } from './transaction-watch.js'
 import { WaitLimit } from './wait-limit.js'
 
@@ -307,6 +308,8 @@ export class LazyTransaction {
       if (this.open) await (this.opening ??= this.openServer(this.open))
       await (goal === 'begun' ? this.start() : this.runner.connect())
       this.limit.add(from)
+      const turn = waitForTurn()
+      if (turn) await turn
       // The client may have disconnected during the wait for a connection or for the write lock.
       if (this.isAbandoned()) {
         if (goal === 'begun') await this.runner.rollbackTransaction()
