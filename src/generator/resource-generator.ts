@@ -234,15 +234,16 @@ export function filesOf(
   options: ResourceArguments,
 ): Rendered[] {
   const { kind, names, model, owner, team } = plan
+  const writesModel = !options.skipModel && options.useModel === undefined
   const choices: FileChoices = {
-    kind,
-    isSingular: names.isSingular,
-    hasOwner: owner !== undefined,
-    hasTeam: team !== undefined,
-    hasFullSpec: options.spec === 'full' || (owner ?? team) !== undefined,
-    hasModel: !options.skipModel && options.useModel === undefined,
-    hasMigration: !options.skipMigration,
-    hasTemplates: !options.skipTemplates,
+    model: writesModel,
+    migration: writesModel && !options.skipMigration,
+    policy: owner !== undefined,
+    rolePolicy: team !== undefined,
+    fullSpec: options.spec === 'full' || (owner ?? team) !== undefined,
+    texts: kind === 'web',
+    pages: kind === 'web' && !options.skipTemplates,
+    list: !names.isSingular,
   }
   const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }

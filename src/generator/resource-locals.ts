@@ -1,5 +1,6 @@
 import {
   isReference,
+  isTitle,
   versionAttributes,
   type Attribute,
   type ReferenceAttribute,
@@ -25,6 +26,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
   const references = attributes.filter(isReference)
   const choices = choicesOf(names.one, references)
+  const queries = listLocals(list, names, includesOf(plan, references))
   return {
     ...names,
     command: plan.command,
@@ -36,7 +38,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     attributes,
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
-    list: listLocals(list, names, includesOf(plan, references)),
+    list: queries,
     /** What the resource does with many records at once. */
     atOnce: {
       ...plan.many,
@@ -56,8 +58,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     yaml,
     ...pathLocals(names, nesting),
     behind: behindOf(plan),
-    spec: specLocals(plan, nesting, attributes),
-    accept: acceptOf(plan),
+    spec: specLocals(plan, nesting, attributes, queries?.query ?? []),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     policySpec: policySpecPaths(plan),
     ...modelLocals(plan),
@@ -198,7 +199,7 @@ function headingLocals(
   { names, model, list, titleOfParent }: ResourcePlan,
   attributes: readonly Attribute[],
 ) {
-  const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
+  const title = attributes.find(isTitle)
   const id = { name: 'id', show: (variable: string) => `= ${variable}.id` }
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? id
   const columns = attributes.filter((one) => one !== header && one.kind !== 'json' && !one.isList)
@@ -255,13 +256,6 @@ function modelLocals({ names, attributes, uniques, list, owner, team, hasVersion
     /** The unique indexes of several columns. */
     uniques: table.indices.filter(({ isUnique }) => isUnique),
   }
-}
-
-/** The `accept` option of requests in the specs of an API, alone and beside others. Only a web application, with HTML, needs it. */
-function acceptOf(plan: ResourcePlan) {
-  return hasPagesBeside(plan)
-    ? { only: ", { accept: 'json' }", also: ", accept: 'json'" }
-    : { only: '', also: '' }
 }
 
 function hasPagesBeside({ kind, application }: ResourcePlan): boolean {

@@ -1,10 +1,11 @@
 import { camelize } from 'inflection'
+import { itemName } from '../naming/words.js'
 import { isReference, type Attribute } from './arguments/attributes.js'
 import { specVariable, type Names } from './arguments/names.js'
+import { listOf, modelImportsOf, quote, relativePath } from './files/lines.js'
 import { defaultSort } from './list-locals.js'
 import type { Nesting } from './nesting.js'
 import type { ResourcePlan } from './resource-plan.js'
-import { modelImportsOf, relativePath } from './files/lines.js'
 
 /** The import paths of a spec. */
 export function specPaths(file: string, model: Names) {
@@ -16,148 +17,213 @@ export function specPaths(file: string, model: Names) {
 }
 
 /** The import paths of the spec of a policy. */
-export function policySpecPaths({ model, home }: ResourcePlan) {
-  const file = `spec/policies/${model.singular}`
-  return {
-    policy: relativePath(file, `src/policies/${model.singular}`),
-    support: home && relativePath(file, `spec/support/${home.names.plural}`),
-  }
+export function policySpecPaths({ model }: ResourcePlan) {
+  return { policy: relativePath(`spec/policies/${model.singular}`, `src/policies/${model.singular}`) }
 }
 
-/** The variables of a resource's full spec: the values to send, and the records that must exist before. */
-export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes: readonly Attribute[]) {
-  const { names, model, owner, team, accounts, list } = plan
+/**
+ * The variables of a resource's full spec: the description for `describeResource`, and the records that must exist before.
+ *
+ * @param query the parameters with which the list finds the record
+ */
+export function specLocals(
+  plan: ResourcePlan,
+  { parents }: Nesting,
+  attributes: readonly Attribute[],
+  query: readonly string[],
+) {
+  const { names, model, owner, home, accounts, ownerOf, hasRoles } = plan
   const file = `spec/actions/${names.file}`
   const record = specVariable(names)
-  const { item, collection } = names.paths
-  const referred = referredOf(attributes, plan, parents)
-  const others = referred.map(({ attribute }) => attribute)
-  // The members of a team are made without their model.
-  const referredModels = referred
-    .flatMap(({ attribute, models }) => [attribute.reference.model, ...models])
-    .filter((one) => !plan.home || one.model !== accounts?.model)
-  const plain = attributes.filter(({ reference }) => !reference)
-  const keys = others.map((attribute) => `${attribute.name}: ${variableOf(attribute)}`)
-  // The list of users contains the one who has signed in.
-  const listsOwner = accounts?.model === model.model
-  const belongsTo = keysOf(plan)
-  const given = plain.filter((attribute) => isGiven(attribute, plan))
-  const uniques = uniquesOf(attributes, plan)
-  const isOnlyOne = uniques.some((columns) =>
-    columns.every((name) => isConstant(name, attributes, belongsTo)),
-  )
-  // The changed sample of the first record is greater than that of the newer one.
-  const isFirst = given.some(({ name, kind }) => name === defaultSort(list) && kind !== 'bool')
-  const ids = [isOnlyOne ? [] : 'newer.id', `${record}.id`].flat()
-  const first = given.map((attribute) => modelValue(attribute, 'changed'))
-  const records = [
-    ...new Set(referred.flatMap(({ before }) => before)),
-    ...referred.map(({ attribute, source }) => assignId(attribute, source)),
-    `${record} = ${make(model, [parents.at(-1), team && parents[0]], owner, first)}`,
+  const containers = containersOf(plan, parents)
+  const keys = [
+    ...containers.map((one) => `${one.singular}_id: ${specVariable(one)}.id`),
+    ...(owner ? [`${owner.singular}_id: owner.id`] : []),
   ]
-  const setup = setupOf(plan, parents, records, listsOwner)
+  const referred = referredOf(attributes, plan, parents)
+  const users = usersOf(file, plan)
+  const description = [
+    `name: ${quote(names.singular)},`,
+    names.parent ? `path: () => \`${pathOf(names, parents)}\`,` : `path: ${quote(names.fullPath)},`,
+    `make: (given: Partial<${model.model}>) => factory.make(${model.model}, given),`,
+    ...(keys.length > 0 ? [`within: () => ({ ${keys.join(', ')} }),`] : []),
+    ...valuesOf(attributes, referred),
+    ...requiredOf(attributes),
+    ...(query.length > 0 ? [`query: (${record}) => ({`, ...query.map((one) => `  ${one},`), '}),'] : []),
+    ...recordsOf(plan, attributes, record),
+    ...optionsOf(plan),
+    ...(users?.areApart
+      ? [
+          `asVisitor: () => signOut(client),`,
+          `asOther: async () => signIn(client, await make${users.model}()),`,
+        ]
+      : []),
+  ]
+  const made = parents.map((it, index) => {
+    const around = [parents[index - 1], index > 1 && hasRoles(it) ? parents[0] : undefined]
+    return `${specVariable(it)} = ${make(it, around, ownerOf(it))}`
+  })
+  const hasOwner = [...description, ...made].some((line) => line.includes('owner.id'))
+  const setup = setupOf(plan, made, hasOwner, keys)
+  // The example needs an attribute that looks the same in a model and in JSON.
+  const text = attributes.find(({ kind, name }) => kind === 'string' && !name.endsWith('email'))
+  const shown = text ? [`${text.name}: ${text.samples.json}`] : []
   return {
     ...specPaths(file, model),
-    /** Whether the setup signs in whom the policy allows it, and whether it makes further members. */
-    hasSignInFor: setup.some((line) => line.includes('signInFor(')),
-    makesMembers: setup.some((line) => line.includes('makeMember(')),
-    models: modelImportsOf([model, ...referredModels, ...parents], file),
-    /** The variables of the record, of its path, and of the path of the list. */
-    record,
-    item,
-    list: collection,
-    ...bodiesOf(plain, keys),
-    newer: argumentOf([
-      ...belongsTo.map((key) => `${key}: ${record}.${key}`),
-      ...given.map((attribute) => modelValue(attribute, 'json')),
-    ]),
-    /** Whether no other record can exist beside the first one, unless it has another parent or owner. */
-    isOnlyOne,
-    /** The ids of the records in the order of the list. */
-    listed: `[${[...(isFirst ? ids.toReversed() : ids), ...(listsOwner ? ['owner.id'] : [])].join(', ')}]`,
-    users: usersOf(file, plan),
-    /** Whether another user can send the same: the records that `sent` refers to belong to nobody, and there can be a second record. */
-    othersCanCreate:
-      !referred.some(({ isBound }) => isBound) &&
-      !uniques.some((columns) => columns.every((name) => isConstant(name, attributes, []))),
+    models: modelImportsOf(
+      [
+        model,
+        ...parents,
+        // Members of a team are made without their model.
+        ...referred.flatMap(({ models }) => models).filter((one) => !home || one.model !== accounts?.model),
+        ...(accounts && hasOwner ? [accounts] : []),
+      ],
+      file,
+    ),
+    users,
     variables: [
-      ...others.map((one) => ({ name: variableOf(one), type: one.isList ? 'string[]' : 'string' })),
-      { name: record, type: model.model },
-      ...(listsOwner ? [{ name: 'owner', type: model.model }] : []),
+      ...(accounts && hasOwner ? [`owner: ${accounts.model}`] : []),
+      ...parents.map((it) => `${specVariable(it)}: ${it.model}`),
     ],
-    setup: [...setup, ...(names.parent ? [`${collection} = \`${pathOf(names, parents)}\``] : [])],
+    setup,
+    isInTeam: setup.some((line) => line.includes('signInFor(')),
+    /** The helpers of a team that the spec calls. */
+    teamHelpers: [...setup, ...description].some((line) => line.includes('makeMember('))
+      ? '{ makeMember } from '
+      : '',
+    description,
+    example: {
+      record,
+      made: `await factory.make(${model.model}${argumentOf([...keys, ...shown])})`,
+      path: names.isSingular ? quote(names.fullPath) : `\`${pathOf(names, parents)}/\${${record}.id}\``,
+      shown: [`id: ${record}.id`, ...shown].join(', '),
+    },
   }
 }
 
-/** The keys of the records that contain or own the record. */
-function keysOf({ names, owner, team }: ResourcePlan): string[] {
-  const all = [names.parent, owner, team?.names].flatMap((one) => (one ? `${one.singular}_id` : []))
-  return [...new Set(all)]
+/** The records that contain the record: the parent, and the team whose roles decide. */
+function containersOf({ names, team }: ResourcePlan, parents: Nesting['parents']): Names[] {
+  const root = parents.filter(({ model }) => model === team?.names.model)
+  return [
+    ...new Map([...(names.parent ? [names.parent] : []), ...root].map((one) => [one.model, one])).values(),
+  ]
 }
 
-/** The lines that create the parents and the record, and sign in somebody who may change it. */
+/**
+ * The lines that create the parents and sign a user in: in a team, somebody whom the policy allows to delete the record. The user is
+ * a variable if something belongs to this user.
+ */
 function setupOf(
+  { home, team, model, accounts, guards }: ResourcePlan,
+  made: readonly string[],
+  hasOwner: boolean,
+  keys: readonly string[],
+): string[] {
+  if (!accounts) return [...made]
+  const [guard] = guards
+  if (home && guard && !hasOwner) {
+    const record = team ? `factory.build(${model.model}${argumentOf(keys)})` : specVariable(guard)
+    return [...made, `await signInFor(client, '${team ? 'destroy' : 'update'}', ${record})`]
+  }
+  const user = home
+    ? `await makeMember(${specVariable(home.names)}, '${home.roles[0]}')`
+    : `await make${accounts.model}()`
+  const signingIn = hasOwner
+    ? [`owner = ${user}`, 'await signIn(client, owner)']
+    : [`await signIn(client, ${user})`]
+  const [first = '', ...others] = made
+  return home ? [first, ...signingIn, ...others] : [...signingIn, ...made]
+}
+
+/** The values that the spec sends. Records to which they refer are created first. */
+function valuesOf(attributes: readonly Attribute[], referred: readonly Referred[]): string[] {
+  const plain = attributes.filter(({ reference }) => !reference)
+  const samples = (sample: 'json' | 'changed') =>
+    plain.map(({ name, samples }) => `${name}: ${samples[sample]}`)
+  const changes = `changes: ${object(samples('changed'))},`
+  if (referred.length === 0) return [`values: ${object(samples('json'))},`, changes]
+  const ids = referred.map(({ attribute, id }) => `${attribute.name}: ${attribute.isList ? `[${id}]` : id}`)
+  return [
+    'values: async () => {',
+    ...[...new Set(referred.flatMap(({ before }) => before))].map((line) => `  ${line}`),
+    ...referred.map(({ id, source }) => `  const { id: ${id} } = ${source}`),
+    `  return ${object([...samples('json'), ...ids])}`,
+    '},',
+    changes,
+  ]
+}
+
+function requiredOf(attributes: readonly Attribute[]): string[] {
+  const names = attributes.filter(({ isRequired }) => isRequired).map(({ name }) => quote(name))
+  return names.length > 0 ? [listOf(4, 'required', names)] : []
+}
+
+/** The values of two records, as far as a list or a unique column needs different ones, and their order in the list. */
+function recordsOf(plan: ResourcePlan, attributes: readonly Attribute[], record: string): string[] {
+  const { names, owner, team, list } = plan
+  const given = attributes.filter((attribute) => !attribute.reference && isGiven(attribute, plan))
+  const sorted = given.find(({ name }) => name === defaultSort(list))
+  // The changed value is the greater one, unless it is a boolean.
+  const order = sorted?.kind === 'bool' ? `newer, ${record}` : `${record}, newer`
+  const keys = [names.parent, owner, team?.names].flatMap((one) => (one ? `${one.singular}_id` : []))
+  const isOnlyOne = uniquesOf(attributes, plan).some((columns) =>
+    columns.every((name) => isConstant(name, attributes, keys)),
+  )
+  const values = (sample: 'json' | 'changed') => object(given.map((one) => modelValue(one, sample)))
+  return [
+    ...(given.length > 0 ? [`record: ${values('changed')},`, `newer: ${values('json')},`] : []),
+    ...(sorted && !names.isSingular ? [`listed: (${record}, newer) => [${order}],`] : []),
+    ...(isOnlyOne && !names.isSingular ? ['onlyOne: true,'] : []),
+  ]
+}
+
+function optionsOf({ kind, application, names, hasVersion, routes }: ResourcePlan): string[] {
+  const words = routes.map(({ word, method, on }) =>
+    quote([word, method.toLowerCase(), ...(on === 'collection' ? [on] : [])].join(':')),
+  )
+  return [
+    ...(names.isSingular ? ['singular: true,'] : []),
+    ...(kind === 'api' && application === 'web' ? ['pages: false,'] : []),
+    ...(hasVersion ? ['locking: true,'] : []),
+    ...(words.length > 0 ? [listOf(4, 'routes', words)] : []),
+  ]
+}
+
+/** A reference, and how the record that it contains is created. */
+type Referred = Made & { attribute: Attribute; /** The variable with the id. */ id: string }
+
+/** The references, except to the same model. */
+function referredOf(
+  attributes: readonly Attribute[],
   plan: ResourcePlan,
   parents: Nesting['parents'],
-  records: readonly string[],
-  listsOwner: boolean,
-): string[] {
-  const { names, home, team, accounts, guards, ownerOf, hasRoles } = plan
-  const [root] = parents
-  const making = parents.map((it, index) => {
-    const contained = [parents[index - 1], index > 1 && hasRoles(it) ? root : undefined]
-    return `const ${specVariable(it)} = ${make(it, contained, ownerOf(it))}`
-  })
-  if (!accounts) return [...making, ...records]
-  const isOwned = listsOwner || [...making, ...records].some((line) => line.includes('owner.id'))
-  const record = team ? specVariable(names) : guards[0] && specVariable(guards[0])
-  if (home && record && !isOwned)
-    return [...making, ...records, `await signInFor(client, '${team ? 'destroy' : 'update'}', ${record})`]
-  const maker =
-    home && root ? `makeMember(${specVariable(root)}, '${home.roles[0]}')` : `make${accounts.model}()`
-  const signingIn = [`${listsOwner ? '' : 'const '}owner = await ${maker}`, 'await signIn(client, owner)']
-  const [makeTeam = '', ...others] = making
-  return home ? [makeTeam, ...signingIn, ...others, ...records] : [...signingIn, ...making, ...records]
-}
-
-/** The references, except to the same model, and how the records that they contain are created. */
-function referredOf(attributes: readonly Attribute[], plan: ResourcePlan, parents: Nesting['parents']) {
+): Referred[] {
   return attributes
     .filter(isReference)
     .filter(({ reference }) => reference.model.model !== plan.model.model)
-    .map((attribute) => ({ attribute, ...makeInside(attribute.reference.model, plan, parents) }))
-}
-
-/** The bodies that a spec sends: JSON and forms. */
-function bodiesOf(plain: readonly Attribute[], keys: readonly string[]) {
-  return {
-    values: members(plain, 'json'),
-    changes: members(plain, 'changed'),
-    sent: keys.length > 0 ? object(['...values', ...keys]) : 'values',
-    sentForm: fieldsOf(plain, 'values', [], keys),
-    changedForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"]),
-    staleForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"], ["lock_version: '0'"]),
-  }
-}
-
-/** The source that assigns the id of a record to the variable of a reference. */
-function assignId(attribute: Attribute, source: string): string {
-  const id = `(${source}).id`
-  return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`
+    .map((attribute) => {
+      const { property, model } = attribute.reference
+      const own = `${itemName(property)}_id`
+      const isTaken = attributes.some(({ name }) => attribute.isList && name === own)
+      const id = camelize(isTaken ? `${property}_id` : own, true)
+      const { models, ...made } = makeInside(model, plan, parents)
+      return { attribute, id, models: [model, ...models], ...made }
+    })
 }
 
 /** The support of specs that sign in; undefined if the application has no accounts. */
 function usersOf(file: string, { model, owner, home, accounts, guards, ownerOf }: ResourcePlan) {
   if (!accounts) return undefined
   const support = `spec/support/${accounts.plural}`
+  /** Whether others get a 404 for the records. */
+  const areApart = owner !== undefined || home !== undefined || guards.some((one) => ownerOf(one))
   return {
     model: accounts.model,
+    areApart,
+    functions: [`make${accounts.model}`, 'signIn', ...(areApart ? ['signOut'] : [])].join(', '),
     path: relativePath(file, support),
-    fromModel: relativePath(`spec/models/${model.singular}`, support),
-    /** Whether others get a 404 for the records. */
-    areApart: owner !== undefined || home !== undefined || guards.some((one) => ownerOf(one)),
-    /** The support that makes members of a team. */
     members: home && relativePath(file, `spec/support/${home.names.plural}`),
+    fromModel: relativePath(`spec/models/${model.singular}`, support),
   }
 }
 
@@ -178,7 +244,7 @@ function make(
   values: readonly string[] = [],
 ): string {
   const members = [
-    ...new Set(containers.flatMap((one) => (one ? `${one.singular}_id: ${specVariable(one)}.id` : []))),
+    ...containers.flatMap((one) => (one ? `${one.singular}_id: ${specVariable(one)}.id` : [])),
     ...(owner ? [`${owner.singular}_id: owner.id`] : []),
     ...values,
   ]
@@ -197,9 +263,10 @@ interface Made {
 
 /** Creates a record to which that of the spec refers: in the same parents, as far as it is in them, and for the same owner. */
 function makeInside(model: Names, plan: ResourcePlan, parents: Nesting['parents']): Made {
-  const [root] = parents
-  if (plan.home && root && model.model === plan.accounts?.model)
-    return { source: `await makeMember(${specVariable(root)})`, models: [], before: [], isBound: true }
+  if (plan.home && model.model === plan.accounts?.model) {
+    const source = `await makeMember(${specVariable(plan.home.names)})`
+    return { source, models: [], before: [], isBound: true }
+  }
   const containers = plan.enclosuresOf(model).flatMap((container) => {
     const { source, isBound, ...rest } = idOf(container, plan, parents)
     return isBound ? [{ key: `${container.singular}_id: ${source}`, ...rest }] : []
@@ -264,28 +331,6 @@ function modelValue({ name, kind, samples }: Attribute, sample: 'json' | 'change
   return `${name}: ${kind === 'datetime' ? `new Date(${samples[sample]})` : samples[sample]}`
 }
 
-function members(attributes: readonly Attribute[], sample: keyof Attribute['samples']): string {
-  return object(attributes.map(({ name, samples }) => `${name}: ${samples[sample]}`))
-}
-
-/** The source of the fields of a form with the values of a variable. A field contains JSON as text. */
-function fieldsOf(
-  attributes: readonly Attribute[],
-  values: string,
-  before: readonly string[],
-  after: readonly string[] = [],
-): string {
-  const json = attributes.filter(({ kind }) => kind === 'json')
-  const texts = json.map(({ name }) => `${name}: JSON.stringify(${values}.${name})`)
-  const all = [...before, `...${values}`, ...texts, ...after]
-  return all.length > 1 ? object(all) : values
-}
-
 function object(members: readonly string[]): string {
   return members.length > 0 ? `{ ${members.join(', ')} }` : '{}'
-}
-
-/** `assigneeId` of `assignee_id`, or `labelIds` of `label_ids` */
-function variableOf({ name }: Attribute): string {
-  return camelize(name, true)
 }

@@ -78,8 +78,8 @@ export class Access<
     return this.database.getMetadata(this.options.team).findColumnWithPropertyName('name') !== undefined
   }
 
-  rolesUpTo(user: object | undefined, team: Team): readonly string[] {
-    const { names } = this.roles
+  rolesUpTo(user: object | undefined, team: Team): Role[] {
+    const names = this.options.roles
     return names.slice(this.roles.rank(this.roles.roleIn(user, team.id)))
   }
 

@@ -95,7 +95,12 @@ export interface People {
 export class Client {
   private cookies = new Map<string, string>()
   private connections = new Agent({ keepAlive: true })
-  private readonly accept: string
+  /**
+   * The format of responses.
+   *
+   * @internal
+   */
+  readonly accept: string
   private address: string | undefined
 
   /** The CSRF token of the last page that had one. Forms without it are rejected. */

@@ -125,6 +125,14 @@ export function recordedResource(text: string): { word: string; options: Resourc
   return { word, options: { ...command.opts(), attributes } }
 }
 
+/** Returns a generated file as earlier versions wrote it: the comment was the command alone, without an empty line below. */
+export function withShortComment(text: string): string {
+  return text.replace(
+    /^\/\/ kit destroy and kit generate read the next line\.\n(\/\/ kit generate .*\n)\n?/m,
+    '$1',
+  )
+}
+
 /** Adds the arguments and options of a generator to a command. */
 type Define = (command: Command) => Command
 

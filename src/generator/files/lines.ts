@@ -43,10 +43,14 @@ export function listOf(indent: number, name: string, items: readonly string[]): 
 }
 
 function breakLine(line: string): string {
-  if (line.length <= WIDTH || /^\s*(\/\/|\/?\*|it\('|import (type )?\{ \w+ \} from)/.test(line)) return line
+  if (
+    line.length <= WIDTH ||
+    /^\s*(\/\/|\/?\*|it\('|import (type )?\{ \w+ \} from|path: \(\) => `)/.test(line)
+  )
+    return line
   const indent = /^ */.exec(line)?.[0] ?? ''
   // The body of an arrow function moves to the next line.
-  const [, arrow, body] = /^(\s*\w+: (?:async )?\(\) =>) (.*)$/.exec(line) ?? []
+  const [, arrow, body] = /^(\s*\w+: (?:async )?\([^()]*\) =>) ((?!\(?[{`]).*)$/.exec(line) ?? []
   if (arrow !== undefined && body !== undefined) return `${arrow}\n${breakLine(`${indent}  ${body}`)}`
   // The statement below a condition gets braces.
   const [, condition, statement] = /^(\s*if \(\w+\)) (return .*)$/.exec(line) ?? []

@@ -1,0 +1,132 @@
+import type { Model } from '../../models/model.js'
+import { collectionName, recordName, wordsOf, type Words } from '../../naming/words.js'
+import type { Client, ClientResponse } from '../client.js'
+import type { ResourceDescription } from './description.js'
+import { check, type Expected } from './expected.js'
+
+/** The format of a request and its response. A form belongs to a page, and its response is HTML. */
+export type Format = 'html' | 'json' | 'xml' | 'form'
+
+/** A handler, its method and path, and the path of the page with its form. */
+export type Endpoint = readonly [handler: string, method: string, path: string, page?: string]
+
+type Handler = 'list' | 'show' | 'new' | 'create' | 'edit' | 'update' | 'destroy'
+
+/** A resource during its tests. */
+export class TestedResource {
+  /** The record that the tests find. */
+  record!: Model
+  /** The values of a new record. */
+  values!: object
+  readonly words: Words
+  readonly hasPages: boolean
+  /** The record in titles: `a post`, or `the profile` if there is only one. */
+  readonly aRecord: string
+  readonly formats: readonly Format[]
+
+  constructor(
+    private readonly client: Client,
+    readonly description: ResourceDescription<Model>,
+  ) {
+    const { name, pages, singular } = description
+    this.words = wordsOf(name, collectionName(name))
+    this.hasPages = pages ?? client.accept === 'html'
+    this.aRecord = singular ? `the ${this.words.one}` : this.words.aOne
+    this.formats = this.hasPages ? ['html', 'json', 'xml'] : ['json', 'xml']
+  }
+
+  /** Creates the record, and the values of a new one. */
+  async prepare(): Promise<void> {
+    const { record, values } = this.description
+    this.record = await this.make(record)
+    this.values = typeof values === 'function' ? await values() : values
+  }
+
+  /** Creates a record that belongs to the parent and the owner. */
+  make(values: Partial<Model> = {}): Promise<Model> {
+    return this.description.make({ ...this.description.within?.(), ...values })
+  }
+
+  /** The path of the list, or of the singular resource. */
+  get list(): string {
+    const { path } = this.description
+    return typeof path === 'string' ? path : path()
+  }
+
+  /** The path of the record. */
+  get item(): string {
+    return this.description.singular ? this.list : `${this.list}/${this.record.id}`
+  }
+
+  /** The endpoints of the handlers for a record. */
+  at(item = this.item): Record<Handler, Endpoint> {
+    const { list } = this
+    return {
+      list: ['list', 'GET', list],
+      show: ['show', 'GET', item],
+      new: ['new', 'GET', `${list}/new`],
+      create: ['create', 'POST', list, `${list}/new`],
+      edit: ['edit', 'GET', `${item}/edit`],
+      update: ['update', 'PUT', item, `${item}/edit`],
+      destroy: ['destroy', 'DELETE', item, item],
+    }
+  }
+
+  /** Sends a request to a handler of the record, or to any endpoint, and checks the response. */
+  async expect(
+    target: Handler | Endpoint,
+    format: Format,
+    expected: Expected,
+    values?: object,
+    headers: Record<string, string> = {},
+  ): Promise<ClientResponse> {
+    const [handler, method, path, page = path]: Endpoint =
+      typeof target === 'string' ? this.at()[target] : target
+    const isForm = format === 'form'
+    const accept = isForm ? 'html' : format
+    // The page contains a token, which the client sends with the form.
+    if (isForm) await this.expect([`page with the form of ${handler}`, 'GET', page], 'html', { status: 200 })
+    const body = isForm
+      ? { form: { ...(method !== 'POST' && { _method: method }), ...formOf(values) } }
+      : format === 'xml'
+        ? values && { xml: { [elementOf(this.record)]: formOf(values) } }
+        : { json: values }
+    const sent = isForm ? 'POST' : method
+    const request = `${handler} ${isForm ? 'from a form' : `as ${format.toUpperCase()}`} (${sent} ${path})`
+    // The client itself rejects a response that differs from the OpenAPI document.
+    const response = await this.client
+      .request(sent, path, { ...body, accept, headers })
+      .catch((error: Error) => {
+        throw Object.assign(error, { message: `${request}: ${error.message}` })
+      })
+    check(request, response, expected)
+    return response
+  }
+
+  /** Checks what a handler has done to the record, or to the one of a path. */
+  expectAfter(handler: Handler, expected: Expected, path = this.item): Promise<ClientResponse> {
+    return this.expect([`show after ${handler}`, 'GET', path], 'json', expected)
+  }
+
+  /** Deletes the record if there can be no other one. */
+  async makeRoom(): Promise<void> {
+    const { singular, onlyOne } = this.description
+    if (singular || onlyOne) await this.expect('destroy', 'json', { status: 200 })
+  }
+}
+
+/** The name of a record's element in XML. The record itself may have a `constructor` attribute. */
+function elementOf(record: Model): string {
+  return recordName((Object.getPrototypeOf(record) as Model).constructor.name)
+}
+
+/** The fields of a form. A field contains JSON as text. */
+function formOf(values: object = {}): Record<string, string | string[]> {
+  const textOf = (value: unknown) => (Object(value) === value ? JSON.stringify(value) : String(value ?? ''))
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]: [string, unknown]) => [
+      name,
+      Array.isArray(value) ? value.map(textOf) : textOf(value),
+    ]),
+  )
+}
