@@ -67,7 +67,9 @@ export function ownerOfModel(folder: string, { singular, plural }: Names): Names
   const recorded = argumentsIn(migrationIn(folder, `create_${plural}`)).owner
   const owner =
     recorded ?? /\.(\w+)_id === \w+\?\.id/.exec(textOf(folder, `src/policies/${singular}.ts`) ?? '')?.[1]
-  return owner === undefined ? undefined : modelNamesOf(owner)
+  // A team has members, whose roles decide.
+  if (owner === undefined || teamOf(folder)?.names.model === modelNamesOf(owner).model) return undefined
+  return modelNamesOf(owner)
 }
 
 /** Whether the policy of a model asks for the roles of a team. */
