@@ -33,8 +33,8 @@ export function existingNames(folder: string, word: string): Names {
 }
 
 /**
- * The arguments of the command that has generated the handlers or the migration of a text. What follows asks it first, because
- * the code may have another form now. Files that were written by hand have no command.
+ * The arguments of the command that has generated the handlers or the migration of a text. The functions below ask it first,
+ * because the code may have another form now. Files that were written by hand have no command.
  */
 function argumentsIn(text: string): ResourceArguments {
   try {

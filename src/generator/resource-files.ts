@@ -1,6 +1,6 @@
 import type { ScaffoldFile } from './files/templates.js'
 
-/** What a command writes. */
+/** The parts that a command writes. */
 export interface FileChoices {
   model: boolean
   migration: boolean

@@ -39,10 +39,9 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
     list: queries,
-    /** What the resource does with many records at once. */
+    /** Its options for many records at once. */
     atOnce: {
       ...plan.many,
-      heading: headingOf(plan, attributes),
       hasButtons: plan.many.csv !== undefined || plan.many.import !== undefined,
       hasBoxes: plan.many.bulk.some((action) => action !== 'update'),
       importPath: defaultPathName(`${names.fullPath}/import`),
@@ -163,13 +162,6 @@ function manyOptions({ many: { csv, import: key, bulk } }: ResourcePlan): (strin
     key !== undefined && `import: ${key === true ? 'true' : `{ key: ${quote(key)} }`}`,
     bulk.length > 0 && `bulk: ${list(bulk)}`,
   ]
-}
-
-/** The heading of a file with few columns: the key, and an attribute that can be written. */
-function headingOf({ many: { import: key } }: ResourcePlan, attributes: readonly Attribute[]): string {
-  const name = attributes.find(({ isList }) => !isList)?.name ?? ''
-  if (typeof key !== 'string') return name
-  return key === 'id' ? `id,${name}` : key
 }
 
 /** Whether the page of the list has the query of the request. */

@@ -23,7 +23,7 @@ export interface ResourcePlan {
   uniques: readonly (readonly string[])[]
   /** The queries that clients may send to the list; undefined if there are none. */
   list: ListPlan | undefined
-  /** What it does with many records at once. */
+  /** Its options for many records at once. */
   many: ManyPlan
   owner: Names | undefined
   /** The team whose roles decide about the records. */

@@ -177,7 +177,7 @@ function recordsOf(plan: ResourcePlan, attributes: readonly Attribute[], record:
   ]
 }
 
-function optionsOf({ kind, application, names, hasVersion, routes }: ResourcePlan): string[] {
+function optionsOf({ kind, application, names, hasVersion, routes, many }: ResourcePlan): string[] {
   const words = routes.map(({ word, method, on }) =>
     quote([word, method.toLowerCase(), ...(on === 'collection' ? [on] : [])].join(':')),
   )
@@ -186,6 +186,9 @@ function optionsOf({ kind, application, names, hasVersion, routes }: ResourcePla
     ...(kind === 'api' && application === 'web' ? ['pages: false,'] : []),
     ...(hasVersion ? ['locking: true,'] : []),
     ...(words.length > 0 ? [listOf(4, 'routes', words)] : []),
+    ...(many.csv ? [listOf(4, 'csv', many.csv.map(quote))] : []),
+    ...(many.import ? [`import: ${many.import === true ? 'true' : quote(many.import)},`] : []),
+    ...(many.bulk.length > 0 ? [listOf(4, 'bulk', many.bulk.map(quote))] : []),
   ]
 }
 

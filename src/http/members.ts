@@ -194,7 +194,7 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
     },
 
     respond(first: Responses | ValidationErrors | number, responses: Responses = {}) {
-      return new ObservedPromise(send(this, first, responses), new LostResponse(this))
+      return ObservedPromise.from(send(this, first, responses), new LostResponse(this))
     },
 
     seeOther(url, flash = {}) {

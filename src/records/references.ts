@@ -9,7 +9,7 @@ import type { RowLocks } from '../database/engines/engine.js'
 import { engineOf } from '../database/engines/engines.js'
 import type { Model } from '../models/model.js'
 import { readAlternatives, valueReader } from './conditions.js'
-import { run, type Row } from './fast-path/fast-path.js'
+import { readLocked, type Row } from './fast-path/fast-path.js'
 import { assignedIds, columnWriter, linksOf, loadLinks, targetOf } from './links.js'
 import { lockClause } from './locking.js'
 import { isOccupied } from './moves.js'
@@ -304,7 +304,7 @@ function runLocked(
   lock: RowLocks['likeKey'] | undefined,
 ): Promise<Row[]> {
   const [sql, parameters] = query.getQueryAndParameters()
-  return run(tx, sql + (lock?.(tx.dataSource.driver.escape(alias)) ?? ''), parameters)
+  return readLocked(tx, sql + (lock?.(tx.dataSource.driver.escape(alias)) ?? ''), parameters)
 }
 
 /** Adds an error of a reference, in the words of the errors of the database. */

@@ -19,6 +19,7 @@ import { otherSubscribers } from '../models/model-subscriber.js'
 import { isUnchanged } from '../models/record-state.js'
 import { read, readerOf, run } from './fast-path/fast-path.js'
 import { lockClause } from './locking.js'
+import { waitingInsertsOf, type InsertingRows, type WaitingInserts } from './waiting-inserts.js'
 
 /** Returns what reads and writes the rows of a model, one at a time. */
 export const rowsOf = memoizeByObject((metadata: EntityMetadata) => new Rows(metadata))
@@ -60,13 +61,15 @@ const idMarker = { marks: 'id' }
  * The rows of a model. A record is written as TypeORM's `save` and `remove` write it, by one statement, with the listeners and
  * subscribers around it. Its version is compared by this statement. Nothing but the row is written.
  */
-export class Rows {
-  private readonly table: string
+export class Rows implements InsertingRows {
+  readonly table: string
   private readonly id: string
   private readonly cells: readonly Cell[]
   private readonly inserted: readonly Cell[]
   private readonly updated: readonly Cell[]
+  /** The INSERT of a row whose values are all parameters, and the beginning of any other one. */
   private readonly insertion: string
+  private readonly insertionHead: string
   private readonly version: Cell | undefined
   /** The columns that the database sets when it inserts a row, and when it updates one. */
   private readonly setByInsert: readonly Cell[]
@@ -98,7 +101,9 @@ export class Rows {
     )
     const canReturn = this.setByInsert.length > 0 && driver.isReturningSqlSupported('insert')
     this.returning = canReturn ? ` RETURNING ${this.setByInsert.map(({ name }) => name).join(', ')}` : ''
-    this.insertion = this.writeInsertion(this.inserted.map(() => undefined))
+    this.insertionHead = `INSERT INTO ${this.table} (${this.inserted.map(({ name }) => name).join(', ')}) VALUES `
+    const parameters = this.inserted.map(() => undefined)
+    this.insertion = this.insertionHead + this.writeTuple(parameters, []) + this.returning
     this.hasListeners = metadata.listeners.some(
       ({ target, type }) => target !== Model && type !== 'after-load',
     )
@@ -117,8 +122,12 @@ export class Rows {
     const { broadcaster } = runnerOf(work.tx)
     if (isHeard) await broadcaster.broadcast('BeforeInsert', metadata, record)
     else await listenersOf(record).setGeneratedColumns()
+    const waiting = work.isAlone && !isHeard && this.isComplete(record) && waitingInsertsOf(work.tx)
+    if (waiting) return this.insertLater(waiting, record)
     const values = this.inserted.map((cell) => this.insertedValue(cell, record))
-    const sql = values.every(isParameter) ? this.insertion : this.writeInsertion(values)
+    const sql = values.every(isParameter)
+      ? this.insertion
+      : this.insertionHead + this.writeTuple(values, []) + this.returning
     const { records = [] } = await this.execute(work, sql, values.filter(isParameter))
     this.version?.column.setEntityValue(record, 1)
     this.fillWithNull(record)
@@ -127,6 +136,31 @@ export class Rows {
         setValue(record, column, convert(records[0][column.databaseName]))
     else await this.readBack(work.tx, record, this.setByInsert)
     if (isHeard) await broadcaster.broadcast('AfterInsert', metadata, record)
+  }
+
+  /** Whether a new record has all values that the database would set. */
+  private isComplete(record: Model): boolean {
+    return this.setByInsert.every(({ column }) => (valueOf(record, column) ?? undefined) !== undefined)
+  }
+
+  /** Inserts the row of a record together with others. */
+  private async insertLater(waiting: WaitingInserts<unknown>, record: Model): Promise<void> {
+    await waiting.add(this, record)
+    this.version?.column.setEntityValue(record, 1)
+    this.fillWithNull(record)
+  }
+
+  /** Writes the values of a new row in SQL, and adds their parameters. */
+  writeNewRow(record: Model, parameters: unknown[]): string {
+    return this.writeTuple(
+      this.inserted.map((cell) => this.insertedValue(cell, record)),
+      parameters,
+    )
+  }
+
+  /** Inserts rows that have been written. The statement has its own savepoint on engines that need one. */
+  insertWritten(tx: EntityManager, rows: readonly string[], values: unknown[]): Promise<QueryResult> {
+    return this.execute({ tx, isAlone: true }, this.insertionHead + rows.join(', '), values)
   }
 
   /**
@@ -242,12 +276,9 @@ export class Rows {
     return isSame(stored, typeof previous === 'string' ? previous : this.toStored(column, previous))
   }
 
-  /** Writes the INSERT for the values of a row. */
-  private writeInsertion(values: readonly unknown[]): string {
-    const names = this.inserted.map(({ name }) => name).join(', ')
-    const parameters: unknown[] = []
-    const written = this.inserted.map((cell, index) => this.writeValue(cell, values[index], parameters))
-    return `INSERT INTO ${this.table} (${names}) VALUES (${written.join(', ')})${this.returning}`
+  /** Writes the values of a row in parentheses, and adds their parameters. */
+  private writeTuple(values: readonly unknown[], parameters: unknown[]): string {
+    return `(${this.inserted.map((cell, index) => this.writeValue(cell, values[index], parameters)).join(', ')})`
   }
 
   /** The value of a new row: a parameter, or a function that returns an expression in SQL. */

@@ -30,8 +30,9 @@ export function teamMembers<
   const access = new Access(database, options)
   const changes = new Changes(database, options, access)
 
-  function teamMembers(ctx: Context, next: Next): Promise<unknown> {
-    return access.admit(ctx).then(next)
+  async function teamMembers(ctx: Context, next: Next): Promise<void> {
+    await access.admit(ctx)
+    await next()
   }
 
   const { team } = options
@@ -43,7 +44,7 @@ export function teamMembers<
       return access.key
     },
     assume(user, id, role) {
-      const memberships = new Map([[id, { id, role }]])
+      const memberships = new Map([[id, { id, role, team: id }]])
       knownUsers.set(user, { memberships, isAdministrator: false })
       return user
     },
@@ -53,6 +54,8 @@ export function teamMembers<
   }
   return Object.assign(teamMembers, {
     beforeBody: true,
+    // The keys are those of the models, which may lack them.
+    extension: { checkRoutes: async () => void [access.key, access.user] },
     RolePolicy: rolePolicy(shared),
     rolesUpTo: access.rolesUpTo.bind(access),
     create: changes.create.bind(changes),

@@ -113,6 +113,17 @@ const RESOURCES: Record<string, { options: ResourceArguments; defects: Defect[];
     ],
     failures: [],
   },
+  customer: {
+    options: { attributes: ['number:string:unique'], csv: true, import: 'number', bulk: 'update,destroy' },
+    defects: [
+      ['src/actions/customers.ts', "csv: ['id', ", "csv: ['updated_at', "],
+      ['src/actions/customers.ts', "bulk: ['update', 'destroy']", "bulk: ['update']"],
+    ],
+    failures: [
+      'exports customers as CSV: list as CSV (GET /customers): the body does not contain "id,number,created_at\\r\\n"',
+      'calls destroy for the selected customers: destroy as JSON (POST /customers/bulk/destroy): the status is 404 instead of 200',
+    ],
+  },
   tag: {
     options: { attributes: ['name'] },
     defects: [

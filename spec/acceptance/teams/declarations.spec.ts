@@ -12,7 +12,7 @@ import {
   type Middleware,
 } from '../../../src/index.js'
 import { authenticate } from '../../../src/auth/index.js'
-import { teamMembers } from '../../../src/teams/index.js'
+import { teamMembers, type TeamMembers } from '../../../src/teams/index.js'
 import { Company } from '../../support/applications/company.js'
 import {
   Branch,
@@ -64,8 +64,8 @@ describe('teamMembers()', () => {
     async function start(
       model: new () => Model,
       uses: (branches: Middleware) => Middleware[],
+      branches: TeamMembers = teamMembers(database, { ...models, roles }) as never,
     ): Promise<string | undefined> {
-      const branches = teamMembers(database, { ...models, roles })
       class RecordPolicy extends branches.RolePolicy<Model> {
         update(user: User | undefined, record: Model) {
           return this.atLeast('clerk', user, record)
@@ -124,12 +124,14 @@ describe('teamMembers()', () => {
     })
 
     it('rejects memberships without a relation to the team', async () => {
-      const branches = teamMembers(database, { ...models, team: Stranger, roles } as never)
-      const failure = await database
-        .transaction((tx) => branches.create(tx, new Stranger() as never, new User()))
-        .catch((error: Error) => error.message)
-      expect(failure).to.contain(
-        'teamMembers() needs the team of a Membership, but Membership has no relation to Stranger.',
+      const branches = teamMembers(database, { ...models, team: Stranger, roles }) as never
+      expect(await start(Customer, () => [branches], branches)).to.equal(
+        'teamMembers() needs the user and the team of a Membership, but Membership has no relation to Stranger. Add a ' +
+          '@ManyToOne relation with its key.',
+      )
+      const others = teamMembers(database, { ...models, membership: Customer as never, roles }) as never
+      expect(await start(Customer, () => [others], others)).to.contain(
+        'Customer has no relation with the key "user_id".',
       )
     })
 
@@ -166,12 +168,19 @@ describe('teamMembers()', () => {
       expect(await reads()).to.have.length(0)
     })
 
-    it('needs no statement to show a list, or to find a record, but those of an owner', async () => {
+    it('shows a list by one statement more than without teams', async () => {
       const statements = await statementsOf(company.database, () =>
         company.send(company.owner, 'GET', company.at('/customers')),
       )
-      // The token, its user, the memberships, BEGIN, the branch, the customers, COMMIT.
-      expect(statements.filter((sql) => /^SELECT/i.test(sql))).to.have.length(5)
+      const tables = statements.flatMap(
+        (sql) => /^SELECT .*? FROM .(?:.*?FROM .)?(\w+)/s.exec(sql)?.[1] ?? [],
+      )
+      expect(tables.filter((name) => name !== 'customers')).to.deep.equal([
+        'tokens',
+        'users',
+        'memberships',
+        'branches',
+      ])
     })
 
     it('fails if the handler does not ask the policy', async () => {

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { newId } from '../../../src/models/ids.js'
+import { findCrossings } from '../../../src/records/crossings.js'
 import { captureLog } from '../../../src/testing/index.js'
 import { codesOf, Company, type Account } from '../../support/applications/company.js'
 import {
@@ -15,6 +16,7 @@ import {
   roles,
   teamsApplication,
   User,
+  Visit,
 } from '../../support/applications/teams.js'
 import { Site, type SpecResponse } from '../../support/site.js'
 
@@ -229,7 +231,7 @@ describe('The members of teams', () => {
           expect((await company.invite(actor, email, targetRole)).status, `invite: ${name}`).to.equal(
             mayGive ? 201 : 403,
           )
-          // Whoever may not give a role cannot replace or withdraw an invitation with it either.
+          // An actor who may not give a role cannot replace or withdraw an invitation with it either.
           if (!mayGive) await company.invite(owner, email, targetRole)
           const lowest = await company.invite(actor, email, 'viewer')
           expect(lowest.status, `again: ${name}`).to.equal(mayGive ? 201 : 403)
@@ -291,17 +293,15 @@ describe('The members of teams', () => {
 
     it('in numbers: invitations, members, teams of a user', async () => {
       const expires_at = new Date(Date.now() + 60_000)
-      const open = Array.from({ length: 100 }, (_, index) =>
-        Object.assign(new Invitation(), {
-          branch_id: branch.id,
-          email: `${index}@example.com`,
-          role: 'viewer',
-          token_hash: '',
-          expires_at,
-          inviter_id: null,
-        }),
+      const several = <T>(count: number, make: (index: number) => T) =>
+        Array.from({ length: count }, (_, index) => ({ id: newId(), ...make(index) }))
+      const role = 'viewer'
+      const token_hash = ''
+      const open = several(100, (index) => ({ branch_id: branch.id, email: `${index}@example.com`, role }))
+      await manager().insert(
+        Invitation,
+        open.map((row) => ({ ...row, token_hash, expires_at, inviter_id: null })),
       )
-      await manager().save(open)
       expect(codesOf(await company.invite(owner, stranger.email, 'viewer'))).to.deep.equal({
         status: 422,
         codes: { base: ['too_many_invitations'] },
@@ -311,12 +311,11 @@ describe('The members of teams', () => {
       await manager().update(Invitation, { email: '8@example.com' }, { expires_at: new Date(0) })
       expect((await company.invite(owner, stranger.email, 'viewer')).status).to.equal(201)
 
-      const teams = Array.from({ length: 200 }, () => Object.assign(new Branch(), { name: 'one' }))
-      await manager().save(teams)
-      await manager().save(
-        teams.map(({ id }) =>
-          Object.assign(new Membership(), { branch_id: id, user_id: stranger.id, role: 'viewer' }),
-        ),
+      const teams = several(200, () => ({ name: 'one' }))
+      await manager().insert(Branch, teams)
+      await manager().insert(
+        Membership,
+        several(200, (index) => ({ branch_id: teams[index]?.id ?? '', user_id: stranger.id, role })),
       )
       const tooMany = { status: 422, codes: { base: ['too_many_teams'] } }
       expect(codesOf(await company.accept(stranger))).to.deep.equal(tooMany)
@@ -325,16 +324,16 @@ describe('The members of teams', () => {
       ).to.deep.equal(tooMany)
       expect(await manager().countBy(Invitation, { email: stranger.email })).to.equal(1)
 
-      const users = Array.from({ length: 999 }, (_, index) =>
-        Object.assign(new User(), { email: `member-${index}@example.com` }),
-      )
-      await manager().save(users, { chunk: 100 })
-      await manager().save(
-        users.map(({ id }) =>
-          Object.assign(new Membership(), { branch_id: branch.id, user_id: id, role: 'viewer' }),
-        ),
-        { chunk: 100 },
-      )
+      const users = several(999, (index) => ({
+        email: `member-${index}@example.com`,
+        password_hash: '',
+        admin: false,
+      }))
+      const members = users.map(({ id }) => ({ id: newId(), branch_id: branch.id, user_id: id, role }))
+      for (let first = 0; first < 999; first += 333) {
+        await manager().insert(User, users.slice(first, first + 333))
+        await manager().insert(Membership, members.slice(first, first + 333))
+      }
       const late = await company.makeUser('late')
       await manager().update(Invitation, { email: stranger.email }, { email: late.email })
       expect(codesOf(await company.accept(late))).to.deep.equal({
@@ -426,7 +425,7 @@ describe('The members of teams', () => {
       const outside = await createRental(stranger.id)
       expect(codesOf(outside)).to.deep.equal({ status: 422, codes: { assignee_id: ['reference'] } })
       const unknown = await createRental(newId())
-      const own = ({ json: { instance: _, ...others } }: SpecResponse) => ({ ...others, request_id: '' })
+      const own = ({ json }: SpecResponse) => ({ ...json, instance: '', request_id: '' })
       expect(own(outside)).to.deep.equal(own(unknown))
     })
 
@@ -467,14 +466,27 @@ describe('The members of teams', () => {
       expect(codes).to.deep.equal([undefined, { assignee_id: ['reference'] }])
     })
 
+    it('and are created with records of specs', async () => {
+      const { factory } = company.site.recordsOf()
+      const { branch_id, user_id } = await factory.make(Visit, { branch_id: branch.id })
+      expect(await manager().findOneBy(Membership, { branch_id, user_id })).to.include({ role: 'viewer' })
+      const strange = await factory.make(Visit, { branch_id: branch.id, user_id: stranger.id }).catch(String)
+      expect(strange).to.contain('user_id: User does not exist.')
+    })
+
     it('until they leave: a stored reference stays, and cannot be set again', async () => {
       const { json } = await createRental(clerk.id)
       const path = company.at(`/rentals/${json.id}`)
       await company.remove(owner, clerk)
       const put = (fields: object) => company.send(owner, 'PATCH', path, { json: fields })
       expect((await put({ number: '2', assignee_id: clerk.id })).status).to.equal(200)
+      expect(await findCrossings(company.database)).to.deep.equal([])
       expect((await put({ assignee_id: owner.id })).status).to.equal(200)
       expect((await put({ assignee_id: clerk.id })).status).to.equal(422)
+      const bonn = await company.makeBranch('Bonn', stranger)
+      const theirs = await company.insert(Customer, { name: 'theirs', branch_id: bonn.id })
+      await manager().update(Rental, json.id, { customer_id: theirs.id })
+      expect(await findCrossings(company.database)).to.deep.equal([{ name: 'Rental.customer', count: 1 }])
     })
   })
 
@@ -524,6 +536,16 @@ describe('The members of teams', () => {
       expect((await get(owner, company.at('/customers', bonn))).status).to.equal(200)
     })
 
+    it('is made for a team of theirs', async () => {
+      const make = (branch_id: string) => company.send(owner, 'POST', '/tokens', { json: { branch_id } })
+      const bearer = (await make(bonn.id)).json.text
+      expect((await company.send({ bearer }, 'GET', company.at('/customers', bonn))).status).to.equal(200)
+      expect((await company.send({ bearer }, 'GET', company.at('/customers'))).status).to.equal(404)
+      const theirs = await company.makeBranch('Cologne', stranger)
+      for (const id of [theirs.id, newId()])
+        expect(codesOf(await make(id))).to.deep.equal({ status: 422, codes: { branch_id: ['reference'] } })
+    })
+
     it('have none when they leave', async () => {
       await company.makeMember('owner')
       await company.remove(owner, owner)
@@ -545,17 +567,18 @@ describe('The members of teams', () => {
 
   it('who have left get 404 instead of the response to an earlier request with a key', async () => {
     const clerk = await company.makeMember('clerk')
-    const create = () =>
-      company.send(clerk, 'POST', company.at('/customers'), {
-        json: { name: 'once' },
-        headers: { 'Idempotency-Key': 'one' },
+    const create = (path: string) =>
+      company.send(clerk, 'POST', path, {
+        json: { name: path },
+        headers: { 'Idempotency-Key': path.slice(0, 20) },
       })
-    expect((await create()).status).to.equal(201)
-    const again = await create()
-    expect(again.headers.get('idempotent-replayed')).to.equal('true')
+    const [path = '', upper = ''] = [company.at('/customers'), company.at().toUpperCase()]
+    const paths = [path, `${upper.replace('BRANCHES', 'branches')}/customers`]
+    for (const one of paths) expect((await create(one)).status).to.equal(201)
+    for (const one of paths) expect((await create(one)).headers.get('idempotent-replayed')).to.equal('true')
     await company.remove(owner, clerk)
-    expect((await create()).status).to.equal(404)
-    expect(await manager().countBy(Customer, {})).to.equal(1)
+    for (const one of paths) expect((await create(one)).status).to.equal(404)
+    expect(await manager().countBy(Customer, {})).to.equal(2)
   })
 
   describe('change many records at once', () => {
@@ -660,10 +683,13 @@ describe('The members of teams', () => {
     })
 
     it('a thousand records at a time', async () => {
-      const all = Array.from({ length: 1002 }, (_, index) =>
-        Object.assign(new Item(), { serial: String(index), branch_id: branch.id }),
-      )
-      await manager().save(all, { chunk: 100 })
+      const all = Array.from({ length: 1002 }, (_, index) => ({
+        id: newId(),
+        serial: `${index}`,
+        branch_id: branch.id,
+      }))
+      for (let first = 0; first < 1002; first += 334)
+        await manager().insert(Item, all.slice(first, first + 334))
       const counts: number[] = []
       await company.inJob(async (job) => {
         const team = await job.find(Branch, branch.id)

@@ -86,7 +86,7 @@ describe('new LazyTransaction(database, mode, { open })', () => {
   before(async () => (database = await openBlogDatabase()))
   after(() => database.close())
 
-  /** Opens a server whose connections are those of the database, and collects what it is told. */
+  /** Opens a server whose connections are those of the database, and collects the reports that it receives. */
   function server() {
     const told: string[] = []
     const runners: QueryRunner[] = []

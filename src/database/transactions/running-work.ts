@@ -41,7 +41,7 @@ export class RunningWork {
 
   /** Passes the error of a promise to `lose` if nobody awaits the promise that is returned. */
   observe<T>(promise: Promise<T>): ObservedPromise<T> {
-    return new ObservedPromise(promise, this)
+    return ObservedPromise.from(promise, this)
   }
 
   private async counted<T>(work: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import type { Attribute } from './attributes.js'
 import { namesIn, type ResourceArguments } from './command-line.js'
 import type { AddedRoute } from './routes.js'
 
-/** What a generated resource does with many records at once. */
+/** The options of a generated resource for many records at once. */
 export interface ManyPlan {
   /** The columns of the CSV file; undefined without `--csv`. */
   csv: readonly string[] | undefined

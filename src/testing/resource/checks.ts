@@ -2,7 +2,8 @@ import { camelize } from 'inflection'
 import { FactoryError } from '../../errors.js'
 import { humanize } from '../../naming/words.js'
 import type { RouteWord } from './description.js'
-import type { Endpoint, Format, TestedResource } from './tested-resource.js'
+import type { Expected } from './expected.js'
+import type { Target, Format, TestedResource } from './tested-resource.js'
 
 /** Declares a test. */
 export type Declare = (title: string, test: (this: { skip(): void }) => Promise<unknown>) => void
@@ -78,7 +79,7 @@ const list: Check = (resource, it) => {
     for (const format of resource.formats)
       await resource.expect('list', format, { status: 200, contains: idIn(format, resource) })
     for (const [index, { id }] of records.entries()) {
-      const page: Endpoint = ['list', 'GET', `${path}?per_page=1&page=${index + 1}`]
+      const page: Target = ['list', 'GET', `${path}?per_page=1&page=${index + 1}`]
       await resource.expect(page, 'json', { status: 200, ids: [id] })
     }
   })
@@ -87,15 +88,15 @@ const list: Check = (resource, it) => {
 const query: Check = (resource, it) => {
   const { query: find } = resource.description
   if (!find) return
-  const endpoint = (parameters: object): Endpoint => {
+  const target = (parameters: object): Target => {
     return ['list', 'GET', `${resource.list}?${new URLSearchParams({ ...parameters })}`]
   }
   it(`filters, sorts and searches ${resource.words.many}`, () => {
     const { record } = resource
-    return resource.expect(endpoint(find(record)), 'json', { status: 200, ids: [record.id] })
+    return resource.expect(target(find(record)), 'json', { status: 200, ids: [record.id] })
   })
   it('rejects a query that the list does not allow', () =>
-    resource.expect(endpoint({ unknown: '1' }), 'json', { status: 400, errors: ['unknown'] }))
+    resource.expect(target({ unknown: '1' }), 'json', { status: 400, errors: ['unknown'] }))
 }
 
 const show: Check = (resource, it) => {
@@ -223,6 +224,53 @@ const versions: Check = (resource, it) => {
     resource.expect('update', 'json', { status: 412 }, changes, { 'If-Match': '"0"' }))
 }
 
+const csv: Check = (resource, it) => {
+  const { csv: columns, import: key } = resource.description
+  if (!columns) return
+  it(`exports ${resource.words.many} as CSV`, async () => {
+    await resource.expect('list', 'csv', { status: 200, contains: `${columns.join(',')}\r\n` })
+    const { text } = await resource.expect('list', 'csv', { contains: resource.record.id })
+    if (typeof key !== 'string') return
+    // The same file, imported, changes nothing.
+    await resource.expect(importOf(resource), 'json', { status: 200, members: { created: 0 } }, text)
+    await resource.expect('list', 'csv', { contains: text })
+  })
+}
+
+const imports: Check = (resource, it) => {
+  const { import: key } = resource.description
+  if (key === undefined) return
+  it('imports no line if one is wrong', async () => {
+    const attribute = Object.entries(resource.values).find(([, value]) => !Array.isArray(value))?.[0] ?? ''
+    const heading = key === 'id' ? `id,${attribute}` : key === true ? attribute : key
+    const { text } = await resource.expect('list', 'json', { status: 200 })
+    const file = `${heading}\r\n${heading},one cell too many\r\n`
+    await resource.expect(importOf(resource), 'json', { status: 422, contains: '"line":2' }, file)
+    await resource.expect('list', 'json', { contains: text })
+  })
+}
+
+function importOf({ list: path }: TestedResource): Target {
+  return ['import', 'POST', `${path}/import`]
+}
+
+const bulk: Check = (resource, it) => {
+  const { bulk: actions = [], csv: columns, changes, asOther } = resource.description
+  const { many } = resource.words
+  const send = (action: string, expected: Expected) => {
+    const values = { ids: [resource.record.id], ...(action === 'update' && changes) }
+    return resource.expect([action, 'POST', `${resource.list}/bulk/${action}`], 'json', expected, values)
+  }
+  for (const action of actions)
+    it(`calls ${action} for the selected ${many}`, () => send(action, { status: 200, members: { count: 1 } }))
+  if (!asOther || (!columns && actions.length === 0)) return
+  it(`neither exports nor changes the ${many} of others`, async () => {
+    await asOther()
+    if (columns) await resource.expect('list', 'csv', { lacks: resource.record.id })
+    for (const action of actions) await send(action, { status: 404 })
+  })
+}
+
 const routes: Check = (resource, it) => {
   for (const route of resource.description.routes ?? []) declareRoute(resource, it, route)
 }
@@ -235,31 +283,31 @@ function declareRoute(resource: TestedResource, it: Declare, route: RouteWord): 
   const isRead = method === 'get'
   const handler = camelize(word, true)
   const page = () => (isOfList ? resource.list : resource.item)
-  const endpoint = (): Endpoint => [handler, method.toUpperCase(), `${page()}/${word}`, page()]
+  const target = (): Target => [handler, method.toUpperCase(), `${page()}/${word}`, page()]
   const records = isOfList ? (isRead ? `some ${words.many}` : words.many) : words.aOne
   const title = `${handler} ${isRead ? 'shows' : 'changes'} ${records}`
   // Without JSON, a POST would need the token of a form.
   const values = method === 'post' ? {} : undefined
   if (hasPages && isRead)
     it(`${title} as HTML`, () =>
-      resource.expect(endpoint(), 'html', { status: 200, contains: idIn('html', resource) }))
+      resource.expect(target(), 'html', { status: 200, contains: idIn('html', resource) }))
   if (hasPages && !isRead)
     it(`${title} with the button of ${isOfList ? 'the list' : 'its page'}`, async () => {
       const button = `action="${page()}/${word}"`
       await resource.expect(isOfList ? 'list' : 'show', 'html', { status: 200, contains: button })
-      const { location } = await resource.expect(endpoint(), 'form', { status: 303 })
+      const { location } = await resource.expect(target(), 'form', { status: 303 })
       await expectMessage(resource, location, word, `${humanize(word)} succeeded.`)
     })
   it(`${title} as JSON`, () => {
     const { id } = resource.record
     const expected = isOfList ? { ids: [id] } : { members: { id } }
-    return resource.expect(endpoint(), 'json', { status: 200, ...expected }, values)
+    return resource.expect(target(), 'json', { status: 200, ...expected }, values)
   })
   if (asOther && !isRead)
     it(`${handler} ${isOfList ? 'changes nothing of others' : 'returns 404 to others'}`, async () => {
       await asOther()
       const expected = isOfList ? { lacks: resource.record.id } : { status: 404 }
-      await resource.expect(endpoint(), 'json', expected, {})
+      await resource.expect(target(), 'json', expected, {})
     })
 }
 
@@ -270,7 +318,7 @@ function expectMessage(resource: TestedResource, path: string, change: string, u
   return resource.expect([`page after ${change}`, 'GET', path], 'html', { status: 200, contains })
 }
 
-/** What a response contains if the record is in it. */
+/** A text that a response contains if the record is in it. */
 function idIn(format: Format, { record, item }: TestedResource): string {
   if (format === 'html') return item
   return format === 'xml' ? `<id>${record.id}</id>` : `"id":"${record.id}"`
@@ -298,5 +346,8 @@ export const checks: readonly Check[] = [
   update,
   destroy,
   versions,
+  csv,
+  imports,
+  bulk,
   routes,
 ]

@@ -4,7 +4,7 @@ import { checks, type Declare } from './checks.js'
 import type { ResourceDescription } from './description.js'
 import { TestedResource } from './tested-resource.js'
 
-/** What mocha declares for the whole process. */
+/** The functions that mocha declares for the whole process. */
 interface Mocha {
   describe(title: string, declare: () => void): void
   before(prepare: () => Promise<void>): void

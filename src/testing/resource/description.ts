@@ -37,6 +37,12 @@ export interface ResourceDescription<R extends Model> {
   locking?: boolean
   /** Routes beside those of the seven handlers, as for `kit generate resource --route`. */
   routes?: readonly RouteWord[]
+  /** The columns of the CSV file that the list offers. */
+  csv?: readonly string[]
+  /** The key of an import, or true if each line of the file creates a record. */
+  import?: string | true
+  /** The handlers that can be called for many records: `destroy`. */
+  bulk?: readonly string[]
   /** The flash messages that differ from `Post was created successfully.`, and from `Publish succeeded.` of a route. */
   messages?: Readonly<Record<string, string>>
   /** Signs out. With this function, visitors must be rejected. */

@@ -2,7 +2,7 @@ import { AssertionError } from 'node:assert'
 import { isDeepStrictEqual } from 'node:util'
 import type { ClientResponse } from '../client.js'
 
-/** What a response must be. */
+/** The demands on a response. */
 export interface Expected {
   status?: number
   /** The target of a redirect, or the path of a created record. */

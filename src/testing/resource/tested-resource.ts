@@ -1,14 +1,14 @@
 import type { Model } from '../../models/model.js'
 import { collectionName, recordName, wordsOf, type Words } from '../../naming/words.js'
-import type { Client, ClientResponse } from '../client.js'
+import type { Client, ClientResponse, RequestOptions } from '../client.js'
 import type { ResourceDescription } from './description.js'
 import { check, type Expected } from './expected.js'
 
 /** The format of a request and its response. A form belongs to a page, and its response is HTML. */
-export type Format = 'html' | 'json' | 'xml' | 'form'
+export type Format = 'html' | 'json' | 'xml' | 'form' | 'csv'
 
 /** A handler, its method and path, and the path of the page with its form. */
-export type Endpoint = readonly [handler: string, method: string, path: string, page?: string]
+export type Target = readonly [handler: string, method: string, path: string, page?: string]
 
 type Handler = 'list' | 'show' | 'new' | 'create' | 'edit' | 'update' | 'destroy'
 
@@ -58,8 +58,8 @@ export class TestedResource {
     return this.description.singular ? this.list : `${this.list}/${this.record.id}`
   }
 
-  /** The endpoints of the handlers for a record. */
-  at(item = this.item): Record<Handler, Endpoint> {
+  /** The handlers, with their paths for a record. */
+  at(item = this.item): Record<Handler, Target> {
     const { list } = this
     return {
       list: ['list', 'GET', list],
@@ -72,35 +72,38 @@ export class TestedResource {
     }
   }
 
-  /** Sends a request to a handler of the record, or to any endpoint, and checks the response. */
+  /** Sends a request to a handler of the record, or to any other target, and checks the response. */
   async expect(
-    target: Handler | Endpoint,
+    target: Handler | Target,
     format: Format,
     expected: Expected,
-    values?: object,
+    values?: object | string,
     headers: Record<string, string> = {},
   ): Promise<ClientResponse> {
-    const [handler, method, path, page = path]: Endpoint =
+    const [handler, method, path, page = path]: Target =
       typeof target === 'string' ? this.at()[target] : target
     const isForm = format === 'form'
-    const accept = isForm ? 'html' : format
+    const accept = isForm ? 'html' : format === 'csv' ? 'text/csv' : format
     // The page contains a token, which the client sends with the form.
     if (isForm) await this.expect([`page with the form of ${handler}`, 'GET', page], 'html', { status: 200 })
-    const body = isForm
-      ? { form: { ...(method !== 'POST' && { _method: method }), ...formOf(values) } }
-      : format === 'xml'
-        ? values && { xml: { [elementOf(this.record)]: formOf(values) } }
-        : { json: values }
+    const body = typeof values === 'string' ? csvOf(values) : this.bodyOf(method, format, values)
     const sent = isForm ? 'POST' : method
     const request = `${handler} ${isForm ? 'from a form' : `as ${format.toUpperCase()}`} (${sent} ${path})`
     // The client itself rejects a response that differs from the OpenAPI document.
     const response = await this.client
-      .request(sent, path, { ...body, accept, headers })
+      .request(sent, path, { accept, headers, ...body })
       .catch((error: Error) => {
         throw Object.assign(error, { message: `${request}: ${error.message}` })
       })
     check(request, response, expected)
     return response
+  }
+
+  private bodyOf(method: string, format: Format, values?: object): RequestOptions {
+    if (format === 'form')
+      return { form: { ...(method !== 'POST' && { _method: method }), ...formOf(values) } }
+    if (format !== 'xml') return { json: values }
+    return values ? { xml: { [elementOf(this.record)]: formOf(values) } } : {}
   }
 
   /** Checks what a handler has done to the record, or to the one of a path. */
@@ -113,6 +116,11 @@ export class TestedResource {
     const { singular, onlyOne } = this.description
     if (singular || onlyOne) await this.expect('destroy', 'json', { status: 200 })
   }
+}
+
+/** A CSV file as a body. */
+function csvOf(body: string): RequestOptions {
+  return { body, headers: { 'content-type': 'text/csv' } }
 }
 
 /** The name of a record's element in XML. The record itself may have a `constructor` attribute. */
