@@ -1,4 +1,4 @@
-import type { EntityManager } from 'typeorm'
+import type { EntityManager, SelectQueryBuilder } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import {
   bearerToken,
@@ -100,6 +100,7 @@ export class Access<
     })
     // An id in the path may be in upper case.
     const place = ctx.params[key]?.toLowerCase()
+    showTeams(ctx, own, place)
     if (token !== undefined) limitToken(ctx, memberships.size > 0, place !== undefined)
     const id = place && (memberships.get(place)?.id ?? (isAdministrator && 'administrator'))
     if (id) keyOwner.set(ctx, id)
@@ -107,12 +108,25 @@ export class Access<
 
   /** Reads the memberships of a user. The query is built once, because building it costs more than running it. */
   private readMemberships(tx: EntityManager, user: Actor): Promise<KnownMembership[]> {
-    const [sql] = (this.query ??= tx
-      .createQueryBuilder(this.options.membership, 'membership')
+    const [sql] = (this.query ??= this.membershipsOf(tx, user).getQueryAndParameters())
+    return tx.query(sql, [user.id])
+  }
+
+  private membershipsOf(tx: EntityManager, user: Actor): SelectQueryBuilder<Member> {
+    const { membership, team } = this.options
+    const query = tx
+      .createQueryBuilder(membership, 'membership')
       .select(['membership.id AS id', 'membership.role AS role', `membership.${this.key} AS team`])
       .where('membership.user_id = :user', { user: user.id })
-      .getQueryAndParameters())
-    return tx.query(sql, [user.id])
+    // Pages show the names of teams.
+    const hasNames = this.database.getMetadata(team).findColumnWithPropertyName('name') !== undefined
+    if (!hasNames) return query
+    return query.innerJoin(team, 'team', `team.id = membership.${this.key}`).addSelect('team.name', 'name')
+  }
+
+  rolesUpTo(user: object | undefined, team: Team): Role[] {
+    const names = this.options.roles
+    return names.slice(this.roles.rank(this.roles.roleIn(user, team.id)))
   }
 
   /**
@@ -154,6 +168,13 @@ export class Access<
     const lock = engineOf(tx.dataSource).rowLocks?.likeUpdate
     return selectLocked(tx, metadata, metadata.columns, where, lock, false)
   }
+}
+
+/** Sets the variables of templates: the teams of the user, sorted by name, and the one in the path. */
+function showTeams(ctx: Context, memberships: readonly KnownMembership[], place: string | undefined): void {
+  const teams = memberships.map(({ team, name = team }) => ({ id: team, name }))
+  ctx.state['userTeams'] = teams.toSorted((one, other) => one.name.localeCompare(other.name, ctx.locale))
+  ctx.state['currentTeam'] = teams.find(({ id }) => id === place)
 }
 
 /** Limits a request with a token of one team: it needs this team in its path, and no token outlives the membership. */

@@ -9,7 +9,8 @@ import { knownUsers } from './roles.js'
 
 /**
  * Creates the middleware that reads the memberships of `ctx.user`, with one query, and the methods that change them. Declare it
- * below `authenticate()`.
+ * below `authenticate()`. Templates have the teams of the user as `userTeams`, and the one in the path as `currentTeam`: their ids
+ * and names.
  *
  * @example
  * export const roles = ['owner', 'manager', 'clerk', 'viewer'] as const
@@ -56,6 +57,7 @@ export function teamMembers<
     // The keys are those of the models, which may lack them.
     extension: { checkRoutes: async () => void [access.key, access.user] },
     RolePolicy: rolePolicy(shared),
+    rolesUpTo: access.rolesUpTo.bind(access),
     create: changes.create.bind(changes),
     invite: changes.invite.bind(changes),
     invitation: changes.findInvitation.bind(changes),
