@@ -45,6 +45,7 @@ const rules: Record<string, Rule> = {
   },
   'views/': {
     imports: [
+      'models/attributes/',
       'records/save',
       'http/binder',
       'http/body/rejected-files',
@@ -96,7 +97,7 @@ const rules: Record<string, Rule> = {
 }
 
 /** Folders that use the public API and `extension.ts` alone, as packages of others do. */
-const extensions = ['auth/', 'jobs/', 'mail/', 'openapi/', 'telemetry/']
+const extensions = ['auth/', 'files/', 'jobs/', 'mail/', 'openapi/', 'telemetry/']
 
 /** These assemble the folders. Nothing else imports them as values, except that commands import `index`. */
 const assembling = ['application/', 'background', 'context', 'extension', 'index']

@@ -9,6 +9,10 @@
 export { channels, measure } from './common/channels.js'
 export { PerRequest } from './common/per-request.js'
 export { formatOfType } from './http/formats/formats.js'
+export { isWildcard, namesTag } from './http/entity-tags.js'
+export { fileReader, uploadPlans, type FileReader } from './http/body/uploads.js'
+export { makeUploadFolder, removeStaleUploads, removeUploadFolder } from './http/body/upload-folders.js'
+export { sizeText } from './http/body/rejected-files.js'
 export { chooseFormat } from './http/responder.js'
 export { pathKeysOf } from './http/writable.js'
 export { clientNetwork } from './http/security/client-network.js'
@@ -26,6 +30,7 @@ export { inTransaction } from './records/members.js'
 export {
   beforeCommit,
   checkBeforeCommit,
+  endReading,
   hasTransaction,
   outsideTransaction,
   restoreOnRetry,
@@ -38,6 +43,10 @@ export { explainMissingTable } from './database/migrations/pending.js'
 export { ExpiringTable, type ExpiringTableOptions } from './database/expiring-table.js'
 export { isId, newId } from './models/ids.js'
 export { attributeName, messageOf } from './models/validation/validation.js'
+export { problemOf } from './database/engines/problems.js'
+export { lockRow } from './records/locking.js'
+export { inParts } from './records/parts.js'
+export type { RecordWork } from './records/work.js'
 export { Redis } from './common/redis.js'
 
 // Descriptions of routes and models
@@ -45,11 +54,13 @@ export {
   ancestorsOf,
   attributesOf,
   columnsOf,
+  filesOf,
   isEntity,
   toAttribute,
   versionOf,
   type Attribute,
 } from './models/attributes/attributes.js'
+export { declareFiles, setToken, tokenOf, type FileAttribute } from './models/attributes/file-attributes.js'
 export {
   instanceOf,
   isListProperty,
@@ -68,6 +79,7 @@ export type { Declarations } from './routing/scope.js'
 // Secrets, durations and processes
 export { assets } from './common/assets.js'
 export { sessionSecrets } from './sessions/secrets.js'
+export { secretOf } from './sessions/csrf-token.js'
 export { Signer } from './sessions/signer.js'
 export { milliseconds, type Duration } from './common/duration.js'
 export { currentEnvironment } from './common/environment.js'

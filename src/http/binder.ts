@@ -1,7 +1,9 @@
 import type { ClassConstructor } from 'class-transformer'
 import { fieldValue, textValue } from '../common/input-values.js'
+import type { FileReader } from './body/uploads.js'
 import type { Attribute } from '../models/attributes/attributes.js'
 import { BadRequest } from '../errors.js'
+import type { FileAttribute } from '../models/attributes/file-attributes.js'
 import { coerce, unreadable } from '../models/attributes/coerce.js'
 import { plainAttributesOf } from '../models/attributes/plain-attributes.js'
 import {
@@ -21,6 +23,8 @@ export interface Submission {
   isForm: boolean
   /** The time zone of datetimes without an offset (UTC). */
   timeZone?: string
+  /** Reads the files of the request. */
+  readFiles?: FileReader | undefined
 }
 
 /** A field whose value could not be read as its column's type. */
@@ -60,6 +64,10 @@ export function bind<T extends object>(
   const bound = boundValues.get(record) ?? new Map<string, unknown>()
   boundValues.set(record, bound)
   for (const attribute of attributes) {
+    if (attribute.file) {
+      bindFiles(record, attribute.file, fields, submission, bound)
+      continue
+    }
     if (!Object.hasOwn(fields, attribute.name)) continue
     const value = fields[attribute.name]
     if (value === undefined) continue
@@ -76,6 +84,22 @@ export function bind<T extends object>(
   if (earlier.length + unread.length > 0) unreadableFields.set(record, [...earlier, ...unread])
   else unreadableFields.delete(record)
   return record
+}
+
+/** Sets an attribute to the files of a request, which are in its body or beside it. */
+function bindFiles(
+  record: object,
+  file: FileAttribute,
+  fields: Record<string, unknown>,
+  { readFiles }: Submission,
+  bound: Map<string, unknown>,
+): void {
+  const { name } = file
+  const before: unknown = Reflect.get(record, name)
+  const value = readFiles?.(record, file, Object.hasOwn(fields, name) ? fields[name] : undefined)
+  if (value === undefined) return
+  if (!bound.has(name)) bound.set(name, before)
+  Reflect.set(record, name, value)
 }
 
 /**

@@ -13,6 +13,7 @@ import {
 import { formReader } from './form-fields.js'
 import { readMultipart } from './multipart.js'
 import { UploadSlots } from './upload-slots.js'
+import { planOf } from './uploads.js'
 import { parseXml } from './xml-reader.js'
 
 /** The options of an application for the bodies of requests. */
@@ -32,8 +33,12 @@ export interface BodyOptions {
 /** The maximum total size of the files of a request in bytes, unless the application sets `filesLimit`. */
 export const defaultFilesLimit = 10 * 1024 * 1024
 
-/** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
-export type BodyReader = (ctx: Context) => Promise<void>
+/**
+ * Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`.
+ *
+ * @param routes those that the request can have, depending on the `_method` in its body
+ */
+export type BodyReader = (ctx: Context, routes?: readonly object[]) => Promise<void>
 
 /** The supported charsets: UTF-8 and its subset ASCII. A content type without a charset has an empty one. */
 const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
@@ -56,7 +61,7 @@ export function bodyReader({
   const slots = new UploadSlots(uploadsLimit)
   const readForm = formReader(bodyLimit)
 
-  return async function readBody(ctx) {
+  return async function readBody(ctx, routes = []) {
     ctx.request.body = {}
     if (!hasBody(ctx)) return
     rejectUnsupported(ctx, formats)
@@ -64,8 +69,9 @@ export function bodyReader({
     try {
       if (kind === 'multipart') {
         // `reads` is called in the slot, because the rate of a form that waits for a slot does not count.
-        const work = () =>
-          reads.run(ctx, (read) => readMultipart(ctx, { body: bodyLimit, files: filesLimit }, read))
+        const plan = planOf(routes)
+        const limits = { body: bodyLimit, files: Math.max(filesLimit, plan?.filesLimit ?? 0) }
+        const work = () => reads.run(ctx, (read) => readMultipart(ctx, limits, read, plan))
         await slots.run(clientNetwork(ctx.ip), work)
       } else if (kind === 'form') await reads.run(ctx, (read) => readForm(ctx, read))
       else await reads.run(ctx, (read) => readDocument(ctx, read))

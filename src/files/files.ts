@@ -1,0 +1,134 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { Readable, Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Logger } from 'pino'
+import { currentEnvironment, makeUploadFolder, removeUploadFolder, sessionSecrets } from '../extension.js'
+import { HttpError, ServiceUnavailable, type Database, type UploadedFile } from '../index.js'
+import type { VariantOptions } from './declaration.js'
+import { FileTable, type NewFile } from './file-table.js'
+import { FileRoutes } from './routes.js'
+import { measure } from './staging.js'
+import { createFile, rowOf, type FileRow, type StoredFile } from './stored-file.js'
+import { FolderStore } from './stores/folder.js'
+import { openStore } from './stores/open-store.js'
+import type { FileStore } from './stores/store.js'
+import { Tokens } from './tokens.js'
+
+/** What `files.store` accepts: the path of a file, its bytes, a stream of them, or an uploaded file. */
+export type FileSource = string | Uint8Array | Readable | UploadedFile
+
+/** The stored files of an application: their rows, their bytes, and the routes that serve them. */
+export class Files {
+  routes = new FileRoutes([])
+  private opened: FileStore | undefined
+  private signing: Tokens | undefined
+  env = currentEnvironment()
+
+  constructor(
+    readonly table: FileTable,
+    private readonly givenStore?: FileStore,
+  ) {}
+
+  get database(): Database {
+    return this.table.database
+  }
+
+  get byteStore(): FileStore {
+    return (this.opened ??= this.givenStore ?? openStore(this.env))
+  }
+
+  get tokens(): Tokens {
+    return (this.signing ??= new Tokens(sessionSecrets(undefined, this.env, 'Stored files')))
+  }
+
+  /** The folder in which files are received: on the disk of the store, if it is a folder. */
+  get uploads(): string {
+    const { byteStore } = this
+    return byteStore instanceof FolderStore ? byteStore.uploads : tmpdir()
+  }
+
+  /**
+   * Stores files that were received: first their rows, which expire, then their bytes. Whatever ends the work in between leaves rows
+   * that the next sweep removes with the bytes.
+   *
+   * @throws ServiceUnavailable (503) when the store does not work
+   */
+  async keepAll(
+    received: readonly { path: string; file: NewFile }[],
+    logger?: Pick<Logger, 'debug' | 'error'>,
+  ): Promise<StoredFile[]> {
+    if (received.length === 0) return []
+    const rows = await this.table.insert(received.map(({ file }) => file))
+    const results = await Promise.allSettled(
+      rows.map(async (row, index) => this.write(row, received[index]?.path ?? '', logger)),
+    )
+    const failed = results.find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected')
+      throw new ServiceUnavailable('The store of files does not accept them.', 5, { cause: failed.reason })
+    return rows.map((row) => createFile(row))
+  }
+
+  private async write(row: FileRow, path: string, logger?: Pick<Logger, 'debug' | 'error'>): Promise<void> {
+    const { id, key, byte_size, content_type } = row
+    try {
+      await this.byteStore.write(key, { path, ...row })
+    } catch (err) {
+      logger?.error({ err, file: id, key }, 'a file could not be stored')
+      throw err
+    }
+    logger?.debug({ file: id, bytes: byte_size, type: content_type }, 'stored a file')
+  }
+
+  /** Stores a file that no request has sent. */
+  async store(source: FileSource, filename?: string): Promise<StoredFile> {
+    await mkdir(this.uploads, { recursive: true, mode: 0o700 })
+    const folder = await makeUploadFolder(this.uploads)
+    try {
+      const upload = await receive(source, join(folder, '1'), filename)
+      const [file] = await this.keepAll([{ path: upload.filepath, file: await measure(upload) }])
+      return file as StoredFile
+    } finally {
+      await removeUploadFolder(folder)
+    }
+  }
+
+  /** Reads the bytes of a file. */
+  async read(file: StoredFile | Pick<FileRow, 'id' | 'key'>, range?: { start: number; end: number }): Promise<Readable> {
+    const key = rowOf(file)?.key ?? Reflect.get(file, 'key')
+    if (typeof key !== 'string') throw new TypeError('files.read() needs a stored file, as a record or files.store() has it.')
+    return this.byteStore.read(key, range)
+  }
+
+  /** Returns the row of a variant, which is made now if it does not exist. */
+  async variant(
+    _file: FileRow,
+    _name: string,
+    _options: VariantOptions,
+    _maxPixels: number | undefined,
+  ): Promise<FileRow> {
+    throw new HttpError(404, 'StoredFile not found.')
+  }
+}
+
+/** Copies a source to a local file, unless it is one, and hashes it. */
+async function receive(source: FileSource, target: string, filename?: string): Promise<UploadedFile> {
+  const given = typeof source === 'object' && 'filepath' in source ? source : undefined
+  const path = typeof source === 'string' ? source : given?.filepath
+  const originalFilename = filename ?? given?.originalFilename ?? (path === undefined ? null : basename(path))
+  const bytes = path !== undefined ? createReadStream(path) : source instanceof Readable ? source : Readable.from([source])
+  const hash = createHash('sha256')
+  let size = 0
+  const count = new Transform({
+    transform(piece: Buffer, _encoding, done) {
+      hash.update(piece)
+      size += piece.length
+      done(null, piece)
+    },
+  })
+  await pipeline(bytes, count, createWriteStream(target, { flags: 'wx', mode: 0o600, flush: true }))
+  return { filepath: target, originalFilename, mimetype: null, size, sha256: hash.digest('hex') }
+}
