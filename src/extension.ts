@@ -38,6 +38,8 @@ export {
 export { retryConflicts } from './database/retry-conflicts.js'
 
 // Data
+export { takePart, type Participant, type RecordWrite } from './records/participants.js'
+export type { RecordWork } from './records/work.js'
 export { engineOf } from './database/engines/engines.js'
 export { explainMissingTable } from './database/migrations/pending.js'
 export { ExpiringTable, type ExpiringTableOptions } from './database/expiring-table.js'

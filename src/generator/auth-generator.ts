@@ -10,7 +10,7 @@ import { translationActions } from './locale-generator.js'
 import { migrationNames } from './migration-names.js'
 import { namesOf, type Names } from './arguments/names.js'
 import { applicationName, isApi } from './files/registration.js'
-import { renderScaffolds } from './files/templates.js'
+import { filesOfScaffolds, renderFiles } from './files/templates.js'
 
 /** The options of `kit generate auth`, except for the name. */
 export interface AuthOptions {
@@ -73,7 +73,7 @@ export function authActions(folder: string, word: string, options: AuthOptions =
   const has = { hasSignUp, hasConfirm, hasSessions, hasTokens, isApi: kind === 'api' }
   const locals = { ...names, ...titleOf(folder), ...has, migrationClass: migration.className }
   const app = applicationName(text) ?? 'app'
-  const files = renderScaffolds(folder, scaffolds, paths, locals)
+  const files = renderFiles(folder, filesOfScaffolds(scaffolds), paths, locals)
   return [
     ...files,
     ...files.flatMap((file) => (file.path.startsWith('locales/') ? translationActions(folder, file) : [])),

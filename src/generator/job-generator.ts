@@ -12,7 +12,7 @@ import { addImport, editLines, importing, insertion } from './files/insertion.js
 import { breakLongLines, onOneLine, quote } from './files/lines.js'
 import { migrationNames } from './migration-names.js'
 import { applicationName } from './files/registration.js'
-import { renderScaffolds } from './files/templates.js'
+import { filesOfScaffolds, renderFiles } from './files/templates.js'
 
 /** The options of `kit generate job`. */
 export interface JobFlags {
@@ -104,7 +104,7 @@ function actionsOf(
     tableOptions: prefix && `, { prefix: ${quote(prefix)} }`,
   }
   const scaffolds = ['job/job', ...(isFirst ? ['job/first'] : [])]
-  const files = renderScaffolds(folder, scaffolds, { name, migration }, locals)
+  const files = renderFiles(folder, filesOfScaffolds(scaffolds), { name, migration }, locals)
   return [...files, ...(isFirst ? setUp(app) : [registration(name, job, queue)])]
 }
 

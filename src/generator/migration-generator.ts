@@ -10,7 +10,7 @@ import { quote } from './files/lines.js'
 import { migrationNames } from './migration-names.js'
 import { nameOf, snakeCase, tableOf } from './arguments/names.js'
 import { indexName, tableLocals, uniqueIndex, whyIndexed } from './tables.js'
-import { renderScaffolds } from './files/templates.js'
+import { filesOfScaffolds, renderFiles } from './files/templates.js'
 import { nearest } from '../naming/spelling.js'
 
 /**
@@ -53,9 +53,9 @@ export function migrationActions(
       .map(({ name }) => ({ columns: [name], why: whyIndexed(name) })),
     ...uniques.map((columns) => uniqueIndex(columns, table)),
   ]
-  return renderScaffolds(
+  return renderFiles(
     folder,
-    [`migration/${kind}`],
+    filesOfScaffolds([`migration/${kind}`]),
     { migration: file },
     {
       migrationClass: className,

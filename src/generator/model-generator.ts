@@ -4,6 +4,7 @@ import { namesOf } from './arguments/names.js'
 import { destructionOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
 import type { FileAction } from './files/files.js'
 import { migrationIn } from './migration-names.js'
+import { MODEL_FILES } from './resource-files.js'
 import { filesOf, planOf, type ResourcePlan } from './resource-generator.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
@@ -36,6 +37,5 @@ export function modelDestruction(folder: string, word: string, hasRun?: HasRun):
 }
 
 function stepsOf(folder: string, plan: ResourcePlan, options: ModelOptions): FileAction[] {
-  const scaffolds = ['resource/common', ...(options.spec === 'full' ? ['resource/full-common'] : [])]
-  return filesOf(folder, plan, scaffolds, options)
+  return filesOf(folder, plan, MODEL_FILES, options)
 }

@@ -28,7 +28,8 @@ import { isApi, registration } from './files/registration.js'
 import { otherIds } from './locale-generator.js'
 import { localsOf } from './resource-locals.js'
 import { parseRoutes, type AddedRoute } from './arguments/routes.js'
-import { renderScaffolds, type Rendered } from './files/templates.js'
+import { RESOURCE_FILES, type FileChoices } from './resource-files.js'
+import { renderFiles, type Rendered } from './files/templates.js'
 
 /** The description of a resource, computed once. */
 export interface ResourcePlan {
@@ -131,9 +132,12 @@ export function leftFiles(folder: string, word: string, options: ResourceArgumen
     const recorded = recordedFor(folder, word)
     if (!recorded) return []
     const own = resourceActions(folder, word, options).map(({ path }) => path)
-    return stepsOf(folder, planOf(folder, recorded.word, recorded.options), recorded.options)
+    const { skipModel, useModel, skipMigration, skipTemplates } = options
+    const leftOut = { skipModel, useModel, skipMigration, skipTemplates }
+    const plan = planOf(folder, recorded.word, recorded.options)
+    return stepsOf(folder, plan, { ...recorded.options, ...leftOut })
       .map(({ path }) => path)
-      .filter((path) => !own.includes(path) && isWanted(path, options) && existsSync(join(folder, path)))
+      .filter((path) => !own.includes(path) && existsSync(join(folder, path)))
   } catch (error) {
     if (!(error instanceof CommandError)) throw error
     // An earlier command that was changed by hand must not prevent that its files are overwritten.
@@ -232,42 +236,31 @@ function parseUnique(word: string, attributes: readonly Attribute[], keys: reado
 
 /** Returns the steps of a plan. */
 function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments): FileAction[] {
-  const { kind, names, owner } = plan
-  const hasFullSpec = options.spec === 'full' || owner !== undefined
-  const scaffolds = [
-    'resource/common',
-    owner && 'resource/owner',
-    'resource/placeholder',
-    `resource/${kind}`,
-    names.isSingular && `resource/singular-${kind}`,
-    hasFullSpec && 'resource/full-common',
-    hasFullSpec && `resource/full-${names.isSingular ? 'singular-' : ''}${kind}`,
-  ]
-  const files = filesOf(folder, plan, scaffolds, options)
-  return [...files.filter(({ path }) => isWanted(path, options)), registration(names)]
+  return [...filesOf(folder, plan, RESOURCE_FILES, options), registration(plan.names)]
 }
 
-/** Renders the files of a plan from some scaffolds. */
+/** Renders those of some files that a command writes. */
 export function filesOf(
   folder: string,
   plan: ResourcePlan,
-  scaffolds: ReadonlyArray<string | false | undefined>,
-  { now }: ResourceArguments,
+  files: typeof RESOURCE_FILES,
+  options: ResourceArguments,
 ): Rendered[] {
-  const { names, model } = plan
-  const migration = migrationNames(folder, `create_${names.plural}`, now)
+  const { kind, names, model, owner } = plan
+  const choices: FileChoices = {
+    kind,
+    isSingular: names.isSingular,
+    hasOwner: owner !== undefined,
+    hasFullSpec: options.spec === 'full' || owner !== undefined,
+    hasModel: !options.skipModel && options.useModel === undefined,
+    hasMigration: !options.skipMigration,
+    hasTemplates: !options.skipTemplates,
+  }
+  const migration = migrationNames(folder, `create_${names.plural}`, options.now)
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
   const locals = localsOf(plan, migration.className, otherIds(folder, names.file))
-  return renderScaffolds(folder, scaffolds, paths, locals)
-}
-
-/** Whether the options of the command include a file. */
-function isWanted(path: string, options: ResourceArguments): boolean {
-  const writesModel = !options.skipModel && options.useModel === undefined
-  if (/^(src|spec)\/models\//.test(path)) return writesModel
-  if (path.startsWith('migrations/')) return writesModel && !options.skipMigration
-  if (!path.startsWith('templates/')) return true
-  return !options.skipTemplates && !(options.singular && path.endsWith('/index.pug'))
+  const written = files.filter(({ when }) => when(choices))
+  return renderFiles(folder, written, paths, locals)
 }
 
 /** The combinations of options that a resource cannot have. */

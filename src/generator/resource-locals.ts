@@ -64,7 +64,29 @@ function handlerLocals(
   const file = `src/actions/${names.file}`
   const policy = `src/policies/${model.singular}`
   const find = `await this.find${model.model}(${nesting.item.arguments})`
+  const hasPages = kind === 'web'
   return {
+    handlers: HANDLERS.filter(
+      (name) => !(names.isSingular && name === 'list') && (hasPages || !FORMS.includes(name)),
+    ),
+    /** The path of an item in doc comments. */
+    itemPath: names.isSingular ? names.fullPath : `${names.fullPath}/{${names.param}}`,
+    /** The options of `@Resource`. */
+    resourceOptions: [
+      names.isSingular && 'singular: true',
+      `model: ${model.model}`,
+      // The attributes that a request may set.
+      `fields: [${attributes.map(({ name }) => quote(name)).join(', ')}]`,
+      owner && `policy: ${model.model}Policy`,
+      hasPagesBeside(plan) && 'pages: false',
+    ]
+      .filter(Boolean)
+      .join(', '),
+    /** The variables that a handler takes from the result of `ctx.paginate`. */
+    paginated: [`records: ${names.many}`, hasPages && 'pagination', hasPages && plan.list && 'query']
+      .filter(Boolean)
+      .join(', '),
+    existing: names.isSingular ? existingOf(plan) : undefined,
     /** The model that owns the records, and the imports of the handlers and the policy. */
     owner,
     ownership: {
@@ -76,13 +98,26 @@ function handlerLocals(
     /** The parent whose policy the handlers call, because the resource has none. */
     guard: owner ? undefined : guards[0]?.one,
     parentPath: names.parent && relativePath(file, `src/actions/${names.parent.file}`),
-    /** Whether it is an API resource of a web application, whose navigation leaves it out. */
-    hasPagesBeside: hasPagesBeside(plan),
-    /** The attributes that a request may set, as a list in the source. */
-    fields: `[${attributes.map(({ name }) => quote(name)).join(', ')}]`,
     kitImports: kitImports(plan),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
   }
+}
+
+/** The handlers of a resource in the order of its class. */
+const HANDLERS = ['list', 'show', 'new', 'create', 'edit', 'update', 'destroy']
+const FORMS = ['new', 'edit']
+
+/** How a singular resource finds out whether its record exists, and the message of the 409 if it does. */
+function existingOf({ kind, names, model, owner }: ResourcePlan) {
+  const message =
+    kind === 'web' ? `ctx.t('${names.ids.one}.exists.error')` : `'The ${names.words.one} already exists.'`
+  if (!owner) {
+    const exists = `await ctx.tx.exists(${model.model})`
+    return { count: [], isThere: exists, isMissing: `!(${exists})`, message }
+  }
+  const where = `{ where: { ${owner.singular}_id: userOf(ctx).id } }`
+  const count = [`const { length } = await ctx.findAll(${model.model}, ${where})`]
+  return { count, isThere: 'length > 0', isMissing: 'length === 0', message }
 }
 
 /** The variables of the pages of a record and of a list: their headings, columns and details. */
@@ -177,16 +212,15 @@ function pathLocals({ paths }: Names, { parentRecords, records, collection }: Ne
 }
 
 /**
- * The local variables of the pages, and the beginning of the functions that render them. These functions load relations and
- * choices, because a response in JSON does not need them.
+ * The options of `ctx.respond` that render the pages; empty for an API. Relations and choices are loaded in these functions,
+ * because a response in JSON does not need them.
  */
 function pagesOf(
-  { names: { one, many }, list }: ResourcePlan,
+  { kind, names: { one, many, file }, list }: ResourcePlan,
   { parents, before }: Nesting,
   references: readonly ReferenceAttribute[],
   choices: readonly Choice[],
 ) {
-  const functionOf = (isAsync: boolean) => (isAsync ? 'async () =>' : '() =>')
   const loaded = (name: string, relations: readonly ReferenceAttribute[]) => {
     const properties = relations.map(({ reference }) => quote(reference.property))
     return relations.length > 0 ? `${name}: await ctx.load(${name}, ${properties.join(', ')})` : name
@@ -198,21 +232,29 @@ function pagesOf(
     one,
     references.filter((one) => list?.filters.includes(one) && one.reference.model.many !== many),
   )
-  return {
-    list: functionOf(listed.length > 0 || filtered.length > 0),
-    function: functionOf(references.length > 0),
-    form: functionOf(choices.length > 0),
-    index: [
-      ...parents.map((names) => names.one),
-      loaded(many, listed),
-      'pagination',
-      ...(list ? ['query'] : []),
-      ...filtered.map((names) => `${names.many}: await ctx.choices(${names.model})`),
-    ].join(', '),
-    show: [...before.map((names) => names.one), loaded(one, references)].join(', '),
-    new: [...parents.map((names) => names.one), one, ...offered].join(', '),
-    edit: [...before.map((names) => names.one), one, ...offered].join(', '),
+  const page = (isAsync: boolean, template: string, variables: readonly string[]) =>
+    `html: ${isAsync ? 'async ' : ''}() => ctx.render('${file}/${template}', { ${variables.join(', ')} })`
+  const hasReferences = references.length > 0
+  const parentsOfList = parents.map((names) => names.one)
+  const parentsOfItem = before.map((names) => names.one)
+  const index = [
+    ...parentsOfList,
+    loaded(many, listed),
+    'pagination',
+    ...(list ? ['query'] : []),
+    ...filtered.map((names) => `${names.many}: await ctx.choices(${names.model})`),
+  ]
+  const formOfNew = [...parentsOfList, one, ...offered]
+  const formOfEdit = [...parentsOfItem, one, ...offered]
+  const pages = {
+    list: `${page(listed.length > 0 || filtered.length > 0, 'index', index)}, `,
+    show: `${page(hasReferences, 'show', [...parentsOfItem, loaded(one, references)])}, `,
+    new: page(hasReferences, 'new', formOfNew),
+    newAgain: `, { ${page(hasReferences, 'new', [...formOfNew, 'errors'])} }`,
+    edit: page(hasReferences, 'edit', formOfEdit),
+    editAgain: `, { ${page(hasReferences, 'edit', [...formOfEdit, 'errors'])} }`,
   }
+  return kind === 'web' ? pages : Object.fromEntries(Object.keys(pages).map((name) => [name, '']))
 }
 
 /**

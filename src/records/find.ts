@@ -7,6 +7,7 @@ import { linksOf, loadLinks } from './links.js'
 import { addScopes } from './scope.js'
 import { lockOption, type FindRecordOptions } from './locking.js'
 import { storeConditions, markLocked } from '../models/record-state.js'
+import { noteLoaded } from './participants.js'
 import type { RecordWork } from './work.js'
 
 /**
@@ -45,6 +46,7 @@ export async function findRecordBy<T extends Model>(
   if (lock) markLocked(record)
   if (metadata.versionColumn && !('id' in conditions)) storeConditions(record, conditions)
   if (linksOf(metadata).length > 0) await loadLinks(work, metadata, [record])
+  await noteLoaded(work, metadata, [record])
   return record
 }
 
@@ -59,7 +61,9 @@ export async function findRecords<T extends Model>(
   // An eager relation to a model with a scope is rejected, even if no record can meet the conditions.
   const where = addScopes<T>(work, metadata, readable)
   if (conditions && !readable) return []
-  return work.tx.find(model, { ...(where && { where }), ...(order && { order }) })
+  const records = await work.tx.find(model, { ...(where && { where }), ...(order && { order }) })
+  await noteLoaded(work, metadata, records)
+  return records
 }
 
 /** Whether conditions contain a column. A list, or an object without conditions, would find the first record. */

@@ -17,6 +17,7 @@ import type { Model } from '../models/model.js'
 import { paginateRequest, type ListRequest } from './lists/request.js'
 import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './find.js'
+import { joinErrors } from './participants.js'
 import { destroyRecord, isSaved, saveRecord } from './save.js'
 import { conditionsOf } from '../models/record-state.js'
 import { createStaleErrors } from './stale.js'
@@ -135,10 +136,11 @@ export interface DataMembers {
   /**
    * Deletes a record. The object keeps its id, so that the response can show it.
    *
-   * @throws ValidationErrors (409) when another record refers to it, or when the request contains another version
+   * @throws ValidationErrors (409) when another record refers to it, or when the request contains another version; (422) when the
+   *   reason is too long
    * @throws PreconditionFailed, PreconditionRequired, VersionConflict as `save` does
    */
-  destroy(record: Model): Promise<void>
+  destroy(record: Model, options?: WriteReason): Promise<void>
 
   /**
    * Translates the errors that a handler has added. `respond` calls it.
@@ -148,8 +150,14 @@ export interface DataMembers {
   translateErrors(errors: ValidationErrors): void
 }
 
+/** The options of `ctx.destroy`. */
+export interface WriteReason {
+  /** Why the record is written, for what takes part in its writes: a text of at most 500 characters. */
+  reason?: string | undefined
+}
+
 /** The options of `ctx.save`. */
-export interface SaveOptions {
+export interface SaveOptions extends WriteReason {
   /**
    * Whether the record may move to another parent: the key of a relation in `@Within` may change. The policy is asked for `update`
    * where the record was, and for `create` where it will be. All its references are checked, and the errors have the status 409
@@ -250,7 +258,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     return setLanguage(this, await validate(record, this.translate, unreadErrors(this, record)))
   },
 
-  save(record, { move: moves = false } = {}) {
+  save(record, { move: moves = false, reason } = {}) {
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
       const { dataSource } = work.tx
@@ -262,19 +270,22 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
         const stale = await createStaleErrors(work, record, this.bound(record), this.unreadable(record))
         return setLanguage(this, stale)
       }
-      const options = { bound: this.bound(record), move }
-      const errors = await saveRecord(work, record, unreadErrors(this, record), options)
+      const options = { bound: this.bound(record), move, reason }
+      const unread = joinErrors(unreadErrors(this, record), reasonErrors(this, record, reason))
+      const errors = await saveRecord(work, record, unread, options)
       adviseMove(this, record, errors)
       return setLanguage(this, errors)
     })
   },
 
-  destroy(record) {
+  destroy(record, { reason } = {}) {
     return inTransaction(this, async (work) => {
       await this.noteWrite(record, 'destroy')
       work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
       if (work.comparison === 'stale') throw setLanguage(this, await createStaleErrors(work, record))
-      await destroyRecord(work, record)
+      const errors = reasonErrors(this, record, reason)
+      if (errors) throw setLanguage(this, errors)
+      await destroyRecord(work, record, reason)
     })
   },
 
@@ -358,6 +369,21 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
     const reason = isBlank ? 'cannot be blank' : `is not a ${type}`
     addError(ctx, errors, { owner, prefix, field: name, rule, reason, values: { values: attribute.values } })
   }
+  return errors
+}
+
+/** The maximum number of characters of a reason. */
+const maxReason = 500
+
+/** The error of a reason that is too long, or not text. It can be what a client has sent. */
+function reasonErrors(ctx: DataRequest, owner: Model, reason: unknown): ValidationErrors | undefined {
+  const isText = typeof reason === 'string'
+  if (reason === undefined || (isText && [...reason].length <= maxReason)) return undefined
+  const refusal = isText
+    ? { rule: 'maxLength', reason: 'is too long', values: { max: maxReason } }
+    : { rule: 'type.text', reason: 'is not a text', values: {} }
+  const errors = new ValidationErrors()
+  addError(ctx, errors, { owner, field: 'reason', ...refusal })
   return errors
 }
 

@@ -52,6 +52,8 @@ export interface WriteOptions {
   bound?: ReadonlyMap<string, unknown>
   /** Asks the policies whether the record may move from where it was; undefined if it must stay there. */
   move?: ((before: Model) => Promise<void>) | undefined
+  /** Why the record is written, for what takes part in the write. */
+  reason?: string | undefined
 }
 
 const referencesOf = memoizeWithin((metadata): Reference[] => {

@@ -3,6 +3,7 @@ import { PreconditionFailed, ValidationErrors, VersionConflict } from '../errors
 import { translateAdded } from '../models/validation/added-errors.js'
 import { explainDatabaseError } from '../database/database-errors.js'
 import { engineOf } from '../database/engines/engines.js'
+import { newId } from '../models/ids.js'
 import { insertChosenId, Model } from '../models/model.js'
 import { inSavepoint } from '../database/transactions/transaction-manager.js'
 import { validate } from '../models/validation/validation.js'
@@ -18,7 +19,14 @@ import {
 import { assignKeys, dropStale, markSaved, writeWithoutLoaded } from './loaded-relations.js'
 import { lockVersion, requireVersion, updateLocked } from './locking.js'
 import { References, type WriteOptions } from './references.js'
-import type { RecordWork } from './work.js'
+import { workIn, type RecordWork } from './work.js'
+import {
+  callParticipants,
+  checkParticipants,
+  joinErrors,
+  writesBeside,
+  type RecordWrite,
+} from './participants.js'
 import { translate, translateRefusal, violationsOf } from './violations.js'
 
 /**
@@ -44,7 +52,10 @@ export async function saveRecord(
   const references = new References(work, metadata, record, isNew, options)
   const wrong = await references.check(false)
   if (wrong) translate(wrong, record, t)
-  const errors = await validate(record, t, mergeErrors(wrong, unread))
+  const action = isNew ? 'create' : 'update'
+  const write: RecordWrite = { work, metadata, record, action, reason: options.reason }
+  const others = await checkParticipants(write)
+  const errors = joinErrors(await validate(record, t, mergeErrors(wrong, unread)), others)
   if (errors) return errors
 
   const hookErrors = await runHook(tx, record, isNew)
@@ -58,9 +69,7 @@ export async function saveRecord(
   const linkErrors = (await references.check(true)) ?? (await checkIds(tx, links))
   if (linkErrors) return translate(linkErrors, record, t)
 
-  const violations = await writeWithoutLoaded(metadata, record, () =>
-    tryWrite(work, metadata, record, isNew, links),
-  )
+  const violations = await writeWithoutLoaded(metadata, record, () => tryWrite(write, isNew, links))
   if (violations) return violations
   dropStale(metadata, record)
   syncLinks(metadata, record, isNew, links)
@@ -91,33 +100,57 @@ async function runHook(
 
 /** Writes a record and its new links, by the fast path or by TypeORM. Returns the errors if the database rejects them. */
 async function tryWrite(
-  work: RecordWork,
-  metadata: EntityMetadata,
-  record: Model,
+  write: RecordWrite,
   isNew: boolean,
   links: readonly Assignment[],
 ): Promise<ValidationErrors | undefined> {
+  const { work, metadata, record } = write
   const { tx } = work
   const { id, created_at, updated_at } = record
+  const version: unknown = metadata.versionColumn?.getEntityValue(record)
   try {
-    if (await fastPath(tx, metadata)?.save(tx, record, isNew)) return undefined
-    await protectedWrite(tx, metadata, record, async (manager) => {
-      if (!isNew && metadata.versionColumn) {
-        await lockVersion(manager, metadata, record)
-        // TypeORM only updates the row, which raises its version, if a column changes.
-        if (changesLinks(metadata, record, links))
-          record.updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
-      }
-      await writeColumns(manager, metadata, record, isNew)
-      await writeLinks({ tx: manager, scopeFor: (model) => work.scopeFor(model) }, record, isNew, links)
-    })
+    await withParticipants(write, ({ tx: inner }) => writeRecord(inner, write, isNew, links))
     return undefined
   } catch (error) {
     // The record must not look saved (see `isSaved`).
     Object.assign(record, { id, created_at, updated_at })
+    metadata.versionColumn?.setEntityValue(record, version)
     rejectConflict(work, record, error)
     return translate(await violationsOf(tx, record, error, work.pathKeys), record, work.translate)
   }
+}
+
+/** Writes a record in a savepoint together with what takes part in it; without a savepoint if nothing does. */
+function withParticipants(write: RecordWrite, run: (work: RecordWork) => Promise<void>): Promise<void> {
+  const { work, metadata, record, action } = write
+  if (!writesBeside(metadata)) return run(work)
+  return inSavepoint(work.tx, async (manager) => {
+    const inner = { ...write, work: workIn(work, manager) }
+    // Other records can refer to it, and files can be named after it.
+    if (action === 'create') record.id ??= newId()
+    await callParticipants('before', inner)
+    await run(inner.work)
+    await callParticipants('after', inner)
+  })
+}
+
+async function writeRecord(
+  tx: EntityManager,
+  { work, metadata, record }: RecordWrite,
+  isNew: boolean,
+  links: readonly Assignment[],
+): Promise<void> {
+  if (await fastPath(tx, metadata)?.save(tx, record, isNew)) return undefined
+  await protectedWrite(tx, metadata, record, async (manager) => {
+    if (!isNew && metadata.versionColumn) {
+      await lockVersion(manager, metadata, record)
+      // TypeORM only updates the row, which raises its version, if a column changes.
+      if (changesLinks(metadata, record, links))
+        record.updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
+    }
+    await writeColumns(manager, metadata, record, isNew)
+    await writeLinks({ tx: manager, scopeFor: (model) => work.scopeFor(model) }, record, isNew, links)
+  })
 }
 
 /**
@@ -126,18 +159,25 @@ async function tryWrite(
  * @throws ValidationErrors (409) when other records refer to it
  * @throws VersionNotLoaded when the record was loaded without its version
  * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
+ *
+ * @param reason why it is deleted, for what takes part in the write
  */
-export async function destroyRecord(work: RecordWork, record: Model): Promise<void> {
+export async function destroyRecord(work: RecordWork, record: Model, reason?: string): Promise<void> {
   const { tx } = work
   const { id } = record
   const metadata = tx.dataSource.getMetadata(record.constructor)
   requireVersion(metadata, record)
+  const write: RecordWrite = { work, metadata, record, action: 'destroy', reason }
+  const errors = await checkParticipants(write)
+  if (errors) throw errors
   const preparations = engineOf(tx.dataSource).beforeDelete?.(metadata) ?? []
   try {
-    if (preparations.length === 0) return await remove(tx, metadata, record)
-    await inSavepoint(tx, async (manager) => {
-      for (const statement of preparations) await manager.query(statement, [id])
-      await remove(manager, metadata, record)
+    await withParticipants(write, async ({ tx: inner }) => {
+      if (preparations.length === 0) return remove(inner, metadata, record)
+      await inSavepoint(inner, async (manager) => {
+        for (const statement of preparations) await manager.query(statement, [id])
+        await remove(manager, metadata, record)
+      })
     })
   } catch (error) {
     rejectConflict(work, record, error)
@@ -153,7 +193,9 @@ export async function destroyRecord(work: RecordWork, record: Model): Promise<vo
 async function remove(tx: EntityManager, metadata: EntityMetadata, record: Model): Promise<void> {
   if (await fastPath(tx, metadata)?.remove(tx, record)) return
   if (metadata.versionColumn) await lockVersion(tx, metadata, record)
+  const { id } = record
   await protectedWrite(tx, metadata, record, (manager) => manager.remove(record))
+  record.id = id
 }
 
 /** @throws PreconditionFailed (412) after a version conflict, if `If-Match` contained the version that was read */

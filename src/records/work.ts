@@ -20,6 +20,11 @@ export interface RecordWork {
   scopeFor(model: Function | string, where?: object): Conditions | undefined
 }
 
+/** The same work with another manager, for example that of a savepoint. */
+export function workIn(work: RecordWork, tx: EntityManager): RecordWork {
+  return tx === work.tx ? work : (Object.create(work, { tx: { value: tx } }) as RecordWork)
+}
+
 /** Work without a request, and without scopes. */
 export function unscopedWork(tx: EntityManager, translate?: Translate): RecordWork {
   return { tx, translate, scopeFor: () => undefined }

@@ -1015,7 +1015,7 @@ describe('kit generate and kit destroy', () => {
   })
 
   it("prefers the application's own scaffolds", async () => {
-    const own = 'scaffolds/resource/common/src/models/%singular%.ts.ejs'
+    const own = 'scaffolds/resource/model.ts.ejs'
     app.write(own, '// The model <%= model %> of our house.\n')
     await kitGenerate('resource', 'blog_post', 'title')
     expect(app.read('src/models/blog_post.ts')).to.equal('// The model BlogPost of our house.\n')

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { App } from '../../../src/index.js'
 import { TransactionConflict } from '../../../src/errors.js'
-import { ReplicaFailed } from '../../../src/middleware/transaction/request-server.js'
+import { ReplicaFailed } from '../../../src/database/replicas/request-server.js'
 import { retrying, type RetryingOptions } from '../../../src/middleware/transaction/retrying.js'
 import { captureLog } from '../../../src/testing/index.js'
 import { Site } from '../../support/site.js'

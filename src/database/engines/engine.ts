@@ -11,7 +11,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { AttributeKind } from '../../models/attributes/attributes.js'
 import type { ConnectionProblem } from './connection-errors.js'
 import type { Ping } from './connections.js'
-import type { Replication, Servers } from './servers.js'
+import type { Replication, Servers } from '../replicas/servers.js'
 
 /** The alias of the counts of `paginate`. An engine may cache their results, but not those of any other query. */
 export const COUNT_ALIAS = 'counted_records'

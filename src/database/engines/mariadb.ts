@@ -13,7 +13,7 @@ import {
   SERVER,
   type MysqlConnection,
 } from './mysql-driver.js'
-import type { Servers } from './servers.js'
+import type { Servers } from '../replicas/servers.js'
 import { noteReadOnly, ServerWatch, watchedConnections } from './server-watch.js'
 
 type Driver = DataSource['driver']

@@ -13,34 +13,50 @@ export interface Rendered {
 /** The framework's own scaffolds. */
 export const frameworkScaffolds = join(import.meta.dirname, '../../../../scaffolds')
 
+/** A file that a generator can write. */
+export interface ScaffoldFile {
+  /** The path of its template, relative to the folder with scaffolds: `resource/model.ts.ejs`. Only `.ejs` files are rendered. */
+  scaffold: string
+  /** Its path in the application: `src/models/%singular%.ts`. */
+  target: string
+}
+
 /**
- * Renders the files of several scaffolds, for example `resource/common` and `resource/web`. If two scaffolds have a file
- * with the same path, the later one is used. A file in the application's own `scaffolds` folder overrides the framework's.
+ * Renders files. A template in the application's own `scaffolds` folder overrides the framework's.
  *
  * @param application the application's folder
- * @param paths the values of the %words% in paths
+ * @param paths the values of the %words% in targets
  * @param locals the variables of the templates
  */
-export function renderScaffolds(
+export function renderFiles(
   application: string,
-  scaffolds: ReadonlyArray<string | false | undefined>,
+  files: readonly ScaffoldFile[],
   paths: Readonly<Record<string, string>>,
   locals: object,
 ): Rendered[] {
-  const sources = new Map<string, string>()
   const own = join(application, 'scaffolds')
-  for (const scaffold of scaffolds) {
-    if (!scaffold) continue
-    for (const root of [frameworkScaffolds, own]) {
-      for (const name of filesIn(join(root, scaffold))) sources.set(name, join(root, scaffold, name))
-    }
-  }
-  return [...sources]
-    .map(([name, file]) => ({
-      path: fill(name.replaceAll(sep, '/').replace(/\.ejs$/, ''), paths),
-      content: contentOf(file, locals, [own, frameworkScaffolds]),
-    }))
+  return files
+    .map(({ scaffold, target }) => {
+      const [file = ''] = [join(own, scaffold), join(frameworkScaffolds, scaffold)].filter((it) =>
+        existsSync(it),
+      )
+      return { path: fill(target, paths), content: contentOf(file, locals, [own, frameworkScaffolds]) }
+    })
     .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+/**
+ * Returns the files of several scaffolds that are whole folders, like `auth/web`. Their paths in a folder are those in the
+ * application. If two folders have the same path, the file of the later one is used.
+ */
+export function filesOfScaffolds(scaffolds: readonly string[]): ScaffoldFile[] {
+  const files = scaffolds.flatMap((scaffold) =>
+    filesIn(join(frameworkScaffolds, scaffold)).map((name) => {
+      const path = name.replaceAll(sep, '/')
+      return { scaffold: `${scaffold}/${path}`, target: path.replace(/\.ejs$/, '') }
+    }),
+  )
+  return [...new Map(files.map((file) => [file.target, file])).values()]
 }
 
 /** The paths of the files in a folder, relative to it; none if it does not exist. */

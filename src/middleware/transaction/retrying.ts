@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../../context.js'
 import { snapshotForRetry } from '../../database/transactions/request-transaction.js'
 import { TransactionConflict } from '../../errors.js'
-import { ReplicaFailed } from './request-server.js'
+import { ReplicaFailed } from '../../database/replicas/request-server.js'
 import { snapshotResponse } from './response-snapshot.js'
 import { isRepeatable } from '../idempotency/request-key.js'
 

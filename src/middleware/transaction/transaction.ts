@@ -19,7 +19,7 @@ import { checkNumbers } from '../../common/numbers.js'
 import { OutcomeUnknown, PendingMigrations, RowsNotRead, ServiceUnavailable } from '../../errors.js'
 import { SAFE_METHODS } from '../../common/methods.js'
 import { isRepeatable } from '../idempotency/request-key.js'
-import { RequestServer } from './request-server.js'
+import { RequestServer } from '../../database/replicas/request-server.js'
 import { maxDuration, retrying, type Attempt, type RetryingOptions } from './retrying.js'
 
 /** How clients other than browsers return the position of their last write. */
@@ -98,7 +98,7 @@ class Requests implements Hooks {
     else if (env !== 'test') await warnOfPending(database, logger)
     const servers = await database.watch((change) => logger.info(change))
     if (!servers) return
-    const { Positions } = await import('./positions.js')
+    const { Positions } = await import('../../database/replicas/positions.js')
     // A replica that is more than `maxLag` behind is not read.
     const positions = new Positions(Math.max(60_000, 4 * database.replication.maxLag))
     this.serverOf = (ctx, hasReplicaFailed) => new RequestServer(servers, positions, ctx, hasReplicaFailed)

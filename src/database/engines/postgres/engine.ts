@@ -119,7 +119,7 @@ export const postgres: Engine = {
 
   async servers(dataSource, replication, log) {
     if (replication.urls.length === 0) return undefined
-    const { Replicas } = await import('./replicas.js')
+    const { Replicas } = await import('../../replicas/replicas.js')
     return new Replicas(dataSource.driver as PostgresDriver, replication, log)
   },
 

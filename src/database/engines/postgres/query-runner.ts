@@ -1,5 +1,5 @@
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { unknownPosition } from '../servers.js'
+import { unknownPosition } from '../../replicas/servers.js'
 import { additionsOf, BEGIN, positionOf, type PgConnection } from './connection.js'
 import { PostgresSchemaRunner } from './schema-runner.js'
 

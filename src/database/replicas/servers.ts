@@ -1,0 +1,69 @@
+import type { QueryRunner } from 'typeorm'
+import type { ConnectionLimits } from '../engines/engine.js'
+
+/** The replicas of a database. */
+export interface Replication {
+  /** The URL of each server, the primary included. */
+  urls: readonly string[]
+  /** Milliseconds that data read from a replica may be old. */
+  maxLag: number
+  /** The limits of the connections to each of them. */
+  limits: ConnectionLimits
+}
+
+/** A request that is about to read. */
+export interface Reading {
+  /** Returns who reads: the same visitor reads from the same server. */
+  visitor(): string
+  /** The position of the client's last write, which the read must see; undefined if the request has no valid one. */
+  position: bigint | undefined
+  /** Whether the request may read from a replica. */
+  allowsReplica: boolean
+}
+
+/** The server of a request's transaction. */
+export interface Server {
+  /** Its name in the log: `primary`, or its host and port. */
+  name: string
+  isReplica: boolean
+  /** Whether the request reads from the primary because the visitor's replica is behind. */
+  isAhead: boolean
+  /** Whether each server waits for the others if a request has a position. Then a response that only reads needs no position. */
+  waits?: true
+}
+
+/** Replaces a position that could not be read. It is greater than all others, so no server has reached it. */
+export const unknownPosition = 2n ** 64n - 1n
+
+/**
+ * The servers of a database that has several. A commit on one of them is visible on the others a moment later. Its position in
+ * the order of all commits tells when.
+ */
+export interface Servers {
+  /** Whether requests can read from a replica at the moment. */
+  readonly hasReplica: boolean
+  /** Chooses the server of a runner that has no connection yet, or waits until the runner's server has reached the position. */
+  choose(runner: QueryRunner, reading: Reading): Server | Promise<Server>
+  /** Commits. Returns the position after the commit; undefined if nothing was sent to the server. */
+  commit(runner: QueryRunner): Promise<bigint | undefined>
+  /** The position of everything that a runner may have read. */
+  position(runner: QueryRunner): Promise<bigint>
+  /** Describes the servers, after checking them for a few seconds. */
+  describe?(): Promise<ServersDescription>
+  stop(): Promise<void>
+}
+
+/** The state of the servers, for people. */
+export interface ServersDescription {
+  replicas: {
+    name: string
+    /** Why requests do not read it. */
+    problem: string | undefined
+    /** The milliseconds by which it is behind the primary, or infinity if that is unknown. */
+    lag: number
+  }[]
+  /** Why the primary does not respond; undefined if it does. */
+  primaryProblem?: string
+  /** Whether a commit is confirmed before it is on another server. It is unknown if the primary does not respond. */
+  canLoseCommits?: boolean
+}

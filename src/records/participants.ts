@@ -1,0 +1,108 @@
+import type { EntityMetadata } from 'typeorm'
+import type { ValidationErrors } from '../errors.js'
+import { memoizeByObject } from '../common/memoize.js'
+import type { Model } from '../models/model.js'
+import { translateAdded } from '../models/validation/added-errors.js'
+import type { RecordWork } from './work.js'
+
+/** A write of one record by `ctx.save`, `job.save` or `ctx.destroy`. */
+export interface RecordWrite {
+  /** The work of the request or job. `work.tx` is in the savepoint of the write, if there is one. */
+  readonly work: RecordWork
+  readonly metadata: EntityMetadata
+  readonly record: Model
+  readonly action: 'create' | 'update' | 'destroy'
+  /** Why the record is written: the `reason` of the options. */
+  readonly reason?: string | undefined
+}
+
+/**
+ * Takes part when records of certain models are written or read: their files, their lines, their history. The
+ * participants of a model are called in the order in which they were declared.
+ *
+ * @example
+ * ```ts
+ * takePart({
+ *   concerns: (metadata) => metadata.target === Invoice,
+ *   after: async ({ work, record, action, reason }) => void (await work.tx.insert(Entry, { of: record.id, action, reason })),
+ * })
+ * ```
+ */
+export interface Participant {
+  /** Whether it takes part for the records of a model. It is asked once for each model. */
+  concerns(metadata: EntityMetadata): boolean
+  /** Returns errors, which join those of the rules. It is called before the rules, and before the hook of the model. */
+  check?(write: RecordWrite): Promise<ValidationErrors | undefined>
+  /**
+   * Writes before the row, in the savepoint of the write. A new record has its id. ValidationErrors that it throws are the result
+   * of the save.
+   */
+  before?(write: RecordWrite): Promise<void>
+  /** Writes after the row and its links, in the savepoint of the write, as `before` does. */
+  after?(write: RecordWrite): Promise<void>
+  /** Is called with the records that `find`, `findOneBy`, `findAll` or `paginate` has read, unless there are none. */
+  loaded?(work: RecordWork, metadata: EntityMetadata, records: readonly Model[]): Promise<void>
+}
+
+const participants: Participant[] = []
+let participantsFor = createLookup()
+
+/** Lets something take part in the writes and reads of records. Call it when the module is loaded. */
+export function takePart(participant: Participant): void {
+  participants.push(participant)
+  participantsFor = createLookup()
+}
+
+function createLookup(): (metadata: EntityMetadata) => readonly Participant[] {
+  return memoizeByObject((metadata) => participants.filter((participant) => participant.concerns(metadata)))
+}
+
+/** Returns the errors of those that take part in a write, in the language of the request. */
+export async function checkParticipants(write: RecordWrite): Promise<ValidationErrors | undefined> {
+  let errors: ValidationErrors | undefined
+  for (const participant of participantsFor(write.metadata))
+    errors = joinErrors(errors, await participant.check?.(write))
+  if (errors) translateAdded(errors, write.record.constructor, write.work.translate)
+  return errors
+}
+
+/** The errors of both, those of one field one after the other. */
+export function joinErrors(
+  errors: ValidationErrors | undefined,
+  others: ValidationErrors | undefined,
+): ValidationErrors | undefined {
+  if (!errors || !others) return errors ?? others
+  for (const [field, violations] of others.fields)
+    errors.fields.set(field, [...(errors.fields.get(field) ?? []), ...violations])
+  return errors
+}
+
+/** Whether something writes beside the row of a record. */
+export function writesBeside(metadata: EntityMetadata): boolean {
+  return participantsFor(metadata).some(({ before, after }) => before !== undefined || after !== undefined)
+}
+
+/** Calls those that take part before the row is written, or after it. */
+export async function callParticipants(when: 'before' | 'after', write: RecordWrite): Promise<void> {
+  for (const participant of participantsFor(write.metadata)) await participant[when]?.(write)
+}
+
+/** Shows records that have been read to those that take part. Returns undefined if there are none. */
+export function noteLoaded(
+  work: RecordWork,
+  metadata: EntityMetadata,
+  records: readonly object[],
+): Promise<void> | undefined {
+  const all = participantsFor(metadata)
+  return all.length > 0 && records.length > 0 ? callLoaded(all, work, metadata, records) : undefined
+}
+
+async function callLoaded(
+  all: readonly Participant[],
+  work: RecordWork,
+  metadata: EntityMetadata,
+  records: readonly object[],
+): Promise<void> {
+  // The records are of the model's class.
+  for (const participant of all) await participant.loaded?.(work, metadata, records as readonly Model[])
+}
