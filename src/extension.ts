@@ -41,14 +41,13 @@ export { retryConflicts } from './database/retry-conflicts.js'
 export { takePart, type Participant, type RecordWrite } from './records/participants.js'
 export type { RecordWork } from './records/work.js'
 export { engineOf } from './database/engines/engines.js'
-export { explainMissingTable } from './database/migrations/pending.js'
+export { explainMissingTable, pendingMigrations } from './database/migrations/pending.js'
 export { ExpiringTable, type ExpiringTableOptions } from './database/expiring-table.js'
 export { isId, newId } from './models/ids.js'
 export { attributeName, messageOf } from './models/validation/validation.js'
 export { problemOf } from './database/engines/problems.js'
 export { lockRow } from './records/locking.js'
 export { inParts } from './records/parts.js'
-export type { RecordWork } from './records/work.js'
 export { Redis } from './common/redis.js'
 
 // Descriptions of routes and models
@@ -62,7 +61,7 @@ export {
   versionOf,
   type Attribute,
 } from './models/attributes/attributes.js'
-export { declareFiles, setToken, tokenOf, type FileAttribute } from './models/attributes/file-attributes.js'
+export { declareFiles, setToken, tokenOf, type FileAttribute, type FileProblem } from './models/attributes/file-attributes.js'
 export {
   instanceOf,
   isListProperty,
@@ -75,7 +74,7 @@ export { exposedProperties, transformRules } from './models/attributes/transform
 export { descriptionOf } from './resources/describe.js'
 export { CustomFilter, RenamedFilter } from './records/lists/declaration.js'
 export { pathNames, type PathNames } from './naming/names.js'
-export { collectionName, itemName, recordName } from './naming/words.js'
+export { collectionName, humanize, itemName, recordName } from './naming/words.js'
 export type { Declarations } from './routing/scope.js'
 
 // Secrets, durations and processes

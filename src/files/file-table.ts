@@ -44,10 +44,14 @@ export class FileTable {
       id: newId(),
       key: randomBytes(20).toString('hex'),
     }))
-    const values = rows.map((row) => ({ ...row, created_at }))
-    await this.run(() =>
-      this.database.createQueryBuilder().insert().into(this.name).values(values).updateEntity(false).execute(),
-    )
+    // TypeORM writes the values of a table without a model in the order of their names.
+    const values = rows.map((row) => ({
+      ...Object.fromEntries(COLUMNS.map((column) => [column, row[column]])),
+      created_at,
+    }))
+    const query = () =>
+      this.database.createQueryBuilder().insert().into(this.name, [...COLUMNS, 'created_at']).values(values)
+    await this.run(() => query().updateEntity(false).execute())
     return rows
   }
 

@@ -1,6 +1,6 @@
 import type { EntityMetadata, ObjectLiteral } from 'typeorm'
-import { filesOf, inParts, type RecordWork } from '../extension.js'
-import { recordName, type Model } from '../index.js'
+import { filesOf, inParts, recordName, type RecordWork } from '../extension.js'
+import type { Model } from '../index.js'
 import type { Declaration } from './declaration.js'
 import { COLUMNS } from './file-table.js'
 import type { Files } from './files.js'
@@ -88,9 +88,9 @@ async function loadList(
         .orderBy('link.position')
         .getRawMany<ObjectLiteral>(),
   )
-  const byOwner = Map.groupBy(raw, (row) => String(row['owner_id']))
-  for (const record of records)
-    setFiles(files, work, record, declaration, (byOwner.get(record.id) ?? []).map(readRow))
+  const byOwner = new Map(records.map(({ id }) => [id, [] as FileRow[]]))
+  for (const row of raw) byOwner.get(String(row['owner_id']))?.push(readRow(row))
+  for (const record of records) setFiles(files, work, record, declaration, byOwner.get(record.id) ?? [])
 }
 
 /** Sets an attribute to files that the database contains. */
@@ -102,7 +102,7 @@ export function setFiles(
   rows: readonly FileRow[],
 ): void {
   const { name, isList, variants } = declaration
-  const request: PathRequest | undefined = work.request
+  const request: PathRequest | undefined = work.request as PathRequest | undefined
   const found = rows.map((row) => {
     const url = files.routes.pathOf(record, row.id, request)
     const names = row.width === null ? [] : Object.keys(variants)

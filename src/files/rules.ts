@@ -1,43 +1,38 @@
-import { sizeText } from '../extension.js'
+import { sizeText, type FileProblem } from '../extension.js'
 import type { Declaration } from './declaration.js'
 import type { FileRow } from './stored-file.js'
-
-/** Why a file, or a list of them, is wrong, and the values of the message. */
-export interface Problem {
-  rule: 'file_type' | 'file_size' | 'file_empty' | 'file_count' | 'image_size' | 'file_unknown'
-  values?: Record<string, unknown>
-}
 
 /** What the rules of an attribute are about. */
 export type Measured = Pick<FileRow, 'content_type' | 'byte_size' | 'width' | 'height'>
 
 /** Checks a file by the rules of its attribute. */
-export function problemOfFile(declaration: Declaration, file: Measured): Problem | undefined {
-  const { types, maxSize, maxPixels } = declaration
-  if (file.byte_size === 0) return { rule: 'file_empty' }
-  if (file.byte_size > maxSize) return { rule: 'file_size', values: { max: sizeText(maxSize) } }
-  if (types.length > 0 && !types.includes(file.content_type))
-    return { rule: 'file_type', values: { types: types.join(', '), found: file.content_type } }
-  const pixels = Number(file.width) * Number(file.height)
-  if (pixels > maxPixels)
-    return { rule: 'image_size', values: { max: Math.floor(maxPixels / 100_000) / 10 } }
-  return undefined
+export function problemOfFile(
+  { types, maxSize, maxPixels }: Declaration,
+  file: Measured,
+): FileProblem | undefined {
+  if (file.byte_size === 0) return { rule: 'file_empty', reason: 'is an empty file' }
+  if (file.byte_size > maxSize) {
+    const values = { max: sizeText(maxSize) }
+    // The translation of the rule itself is about all files of a form.
+    return { rule: 'file_size', reason: 'is too large', text: 'validation.file_too_large', values }
+  }
+  if (types.length > 0 && !types.includes(file.content_type)) {
+    const values = { types: types.join(', '), found: file.content_type }
+    return { rule: 'file_type', reason: `is ${file.content_type}, which is not accepted`, values }
+  }
+  if (Number(file.width) * Number(file.height) <= maxPixels) return undefined
+  const values = { max: Math.floor(maxPixels / 100_000) / 10 }
+  return { rule: 'image_size', reason: 'has too many pixels', values }
 }
 
 /** Checks the number of files. */
-export function problemOfCount({ maxCount }: Declaration, count: number): Problem | undefined {
-  return count > maxCount ? { rule: 'file_count', values: { max: maxCount } } : undefined
+export function problemOfCount({ maxCount }: Declaration, count: number): FileProblem | undefined {
+  if (count <= maxCount) return undefined
+  return { rule: 'file_count', reason: `can have up to ${maxCount} files`, values: { max: maxCount } }
 }
 
-/** The translations of the rules that also have a meaning for other files. */
-export const TEXTS: Partial<Record<Problem['rule'], string>> = { file_size: 'validation.file_too_large' }
-
-/** The messages without a translation. */
-export const MESSAGES: Record<Problem['rule'], string> = {
-  file_type: 'has a type that is not accepted',
-  file_size: 'is too large',
-  file_empty: 'is an empty file',
-  file_count: 'has too many files',
-  image_size: 'has too many pixels',
-  file_unknown: 'is a file that is no longer available',
+/** The problem of a value that names no file of the record, and none that the visitor may attach. */
+export const unknownFile: FileProblem = {
+  rule: 'file_unknown',
+  reason: 'is a file that is no longer available',
 }

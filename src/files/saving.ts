@@ -1,11 +1,18 @@
 import type { EntityMetadata } from 'typeorm'
-import { attributeName, lockRow, messageOf, type Participant, type RecordWork, type RecordWrite } from '../extension.js'
+import {
+  attributeName,
+  lockRow,
+  messageOf,
+  type FileProblem,
+  type Participant,
+  type RecordWork,
+  type RecordWrite,
+} from '../extension.js'
 import { ValidationErrors, type Model } from '../index.js'
 import type { Declaration } from './declaration.js'
 import type { Files } from './files.js'
 import { declarationsOf, linkTable, loadedFiles, loadFiles, setFiles } from './loading.js'
-import { MESSAGES, problemOfCount, problemOfFile, TEXTS, type Problem } from './rules.js'
-import { problemsOf } from './staging.js'
+import { problemOfCount, problemOfFile, unknownFile } from './rules.js'
 import { rowOf, type FileRow } from './stored-file.js'
 
 /** What a write changes in an attribute. */
@@ -31,7 +38,7 @@ export class FileWrites implements Participant {
     return loadFiles(this.files, work, metadata, records)
   }
 
-  /** Checks the files that binding has rejected, and those that are new to the record. */
+  /** Checks the files that are new to the record. Those of a request have been checked when they were stored. */
   async check({ work, metadata, record, action }: RecordWrite): Promise<ValidationErrors | undefined> {
     if (action === 'destroy') return undefined
     const declarations = declarationsOf(metadata)
@@ -41,7 +48,7 @@ export class FileWrites implements Participant {
     if (action === 'update' && declarations.some(isUnread)) await this.loadUnread(work, metadata, record)
     const errors = new ValidationErrors()
     for (const declaration of declarations) {
-      const problem = problemsOf(record).get(declaration.name) ?? problemOf(record, declaration)
+      const problem = problemOf(record, declaration)
       if (problem) addProblem(errors, record, declaration.name, problem, work.translate)
     }
     return errors.isEmpty ? undefined : errors
@@ -146,7 +153,7 @@ export class FileWrites implements Participant {
     if (hasLinks) await tx.createQueryBuilder().delete().from(table).where(`${column} = :id`, { id }).execute()
     if (ids.length === 0) return
     const values = ids.map((stored_file_id, position) => ({ [owner]: id, stored_file_id, position }))
-    await tx.createQueryBuilder().insert().into(table).values(values).updateEntity(false).execute()
+    await tx.createQueryBuilder().insert().into(table, [owner, 'stored_file_id', 'position']).values(values).updateEntity(false).execute()
   }
 }
 
@@ -165,16 +172,16 @@ function rowsIn(record: object, { name }: Declaration): FileRow[] {
 }
 
 /** Checks the value of an attribute: the number of files, and each file that was not checked when it was stored. */
-function problemOf(record: object, declaration: Declaration): Problem | undefined {
+function problemOf(record: object, declaration: Declaration): FileProblem | undefined {
   const { name, isList } = declaration
   const value: unknown = Reflect.get(record, name)
   if (value === undefined || (value === null && !isList)) return undefined
   const files: unknown[] = [value].flat()
   const rows = files.map(rowOf)
-  if (isList !== Array.isArray(value) || rows.includes(undefined)) return { rule: 'file_unknown' }
+  if (isList !== Array.isArray(value) || rows.includes(undefined)) return unknownFile
   const before = new Set(loadedFiles(record, name)?.map(({ id }) => id))
   const added = rows.filter((row): row is FileRow => row !== undefined && !before.has(row.id))
-  if (added.some((row) => row.expires_at === null || row.original_id !== null)) return { rule: 'file_unknown' }
+  if (added.some((row) => row.expires_at === null || row.original_id !== null)) return unknownFile
   return (
     problemOfCount(declaration, rows.length) ??
     added.map((row) => problemOfFile(declaration, row)).find(Boolean)
@@ -185,12 +192,11 @@ function addProblem(
   errors: ValidationErrors,
   { constructor }: Model,
   name: string,
-  { rule, values: given }: Problem,
+  { rule, reason, text, values: given }: FileProblem,
   t: RecordWork['translate'],
 ): void {
   const attribute = attributeName(constructor, name, t)
   const values = { attribute, ...given }
-  const text = TEXTS[rule]
-  const texts = { given: text && t?.(text, values), own: `${attribute} ${MESSAGES[rule]}.` }
+  const texts = { given: text && t?.(text, values), own: `${attribute} ${reason}.` }
   errors.add(name, rule, messageOf(constructor, name, rule, values, texts, t), values)
 }

@@ -1,20 +1,21 @@
 import type { Next } from 'koa'
-import { fileReader, filesOf, outsideTransaction, PerRequest, setToken, type FileAttribute } from '../extension.js'
+import {
+  fileReader,
+  filesOf,
+  outsideTransaction,
+  PerRequest,
+  setToken,
+  type FileAttribute,
+  type FileProblem,
+  type FileReader,
+} from '../extension.js'
 import type { Context, DeclaredRoute, UploadedFile } from '../index.js'
 import { readContent } from './content.js'
 import type { Declaration } from './declaration.js'
 import type { NewFile } from './file-table.js'
 import type { Files } from './files.js'
-import { problemOfCount, problemOfFile, type Problem } from './rules.js'
+import { problemOfCount, problemOfFile, unknownFile } from './rules.js'
 import { cleanFilename, createFile, rowOf, type StoredFile } from './stored-file.js'
-
-/** The problems of the files that a request has for a record, by attribute. */
-const problems = new WeakMap<object, Map<string, Problem>>()
-
-/** The problems that binding a record has found. */
-export function problemsOf(record: object): ReadonlyMap<string, Problem> {
-  return problems.get(record) ?? new Map()
-}
 
 /** The most tokens in a body that are read. No attribute accepts more files. */
 const maxTokens = 100
@@ -24,7 +25,7 @@ export function writableFiles({ resource }: DeclaredRoute): readonly Declaration
   const { model, fields } = resource ?? {}
   if (!model || !fields) return []
   // Only our decorators declare such attributes.
-  return filesOf(model).filter(({ name }) => fields.includes(name)) as readonly Declaration[]
+  return filesOf(model).filter(({ name }) => fields.includes(name)) as Declaration[]
 }
 
 const stagings = new PerRequest<true>()
@@ -44,7 +45,7 @@ export async function stageFiles(files: Files, ctx: Context, next: Next): Promis
 /** The files of a request: those of its form, which are stored by now, and those that its tokens name. */
 class StagedFiles {
   private readonly uploads = new Map<string, StoredFile[]>()
-  private readonly rejected = new Map<string, Problem>()
+  private readonly rejected = new Map<string, FileProblem>()
   private readonly byToken = new Map<string, StoredFile>()
 
   constructor(
@@ -97,20 +98,16 @@ class StagedFiles {
     }
   }
 
-  /** Returns the new value of an attribute, and notes what is wrong with it. */
-  read(record: object, { name, isList }: FileAttribute, value: unknown): unknown {
-    const noted = new Map(problems.get(record))
-    noted.delete(name)
-    const rejected = this.rejected.get(name)
-    if (rejected) noted.set(name, rejected)
-    problems.set(record, noted)
+  /** Returns the new value of an attribute, and what is wrong with it. */
+  read(record: object, { name, isList }: FileAttribute, value: unknown): ReturnType<FileReader> {
     const uploads = this.uploads.get(name) ?? []
-    const present = [Reflect.get(record, name) as unknown].flat()
+    const problem = this.rejected.get(name)
+    if (!isList && uploads.length > 0) return { value: uploads.at(-1) }
+    const present = [Reflect.get(record, name) as unknown].flat().filter(rowOf)
     const read = isList ? this.readList(value, present) : this.readOne(value, present)
-    if (!isList && uploads.length > 0) return uploads.at(-1)
-    if (read === unknown) noted.set(name, { rule: 'file_unknown' })
-    if (read === unknown || (read === undefined && uploads.length === 0)) return undefined
-    return isList ? [...((read as StoredFile[] | undefined) ?? present), ...uploads] : read
+    if (read === unknown) return { problem: problem ?? unknownFile }
+    if (!isList || (read === undefined && uploads.length === 0)) return { value: read, problem }
+    return { value: [...(Array.isArray(read) ? read : present), ...uploads], problem }
   }
 
   private readOne(value: unknown, present: readonly unknown[]): unknown {

@@ -1,5 +1,7 @@
-import { Table, type QueryRunner } from 'typeorm'
-import { column } from '../index.js'
+import { QueryFailedError, Table, type QueryRunner } from 'typeorm'
+import { pendingMigrations, problemOf } from '../extension.js'
+import { column, DeclarationError } from '../index.js'
+import type { FileTable } from './file-table.js'
 
 /**
  * The table of stored files, for a migration.
@@ -39,4 +41,25 @@ export function storedFilesTable(runner: QueryRunner, name = 'stored_files'): Ta
       },
     ],
   })
+}
+
+/**
+ * Checks that the table exists. While migrations are pending, the first request reports them instead.
+ *
+ * @throws DeclarationError with the migration that creates it
+ */
+export async function checkTable(table: FileTable): Promise<void> {
+  const { database, name } = table
+  try {
+    await table.select(database.manager).where('1 = 0').getRawMany()
+  } catch (cause) {
+    if (!(cause instanceof QueryFailedError) || problemOf(cause) !== 'missing') throw cause
+    if ((await pendingMigrations(database)).length > 0) return
+    throw new DeclarationError(
+      `The database has no table "${name}", or one of an earlier version of resource-kit. Generate a migration ` +
+        `(\`npx kit generate migration create_${name}\`), and write this into its method up: ` +
+        `\`await runner.createTable(storedFilesTable(runner${name === 'stored_files' ? '' : `, '${name}'`}))\`.`,
+      { cause },
+    )
+  }
 }

@@ -19,8 +19,8 @@ export class Tokens {
 
   /** The id of the file of a token; undefined if it is malformed, or belongs to somebody else. */
   idOf(ctx: Context, token: string): string | undefined {
-    const [id, owner] = [this.signer.decode(token)].flat()
-    return isId(id) && owner === ownerOf(ctx) ? id : undefined
+    const [id, owner]: unknown[] = [this.signer.decode(token)].flat()
+    return typeof id === 'string' && isId(id) && owner === ownerOf(ctx) ? id : undefined
   }
 }
 

@@ -3,7 +3,7 @@ import { fieldValue, textValue } from '../common/input-values.js'
 import type { FileReader } from './body/uploads.js'
 import type { Attribute } from '../models/attributes/attributes.js'
 import { BadRequest } from '../errors.js'
-import type { FileAttribute } from '../models/attributes/file-attributes.js'
+import type { FileAttribute, FileProblem } from '../models/attributes/file-attributes.js'
 import { coerce, unreadable } from '../models/attributes/coerce.js'
 import { plainAttributesOf } from '../models/attributes/plain-attributes.js'
 import {
@@ -33,6 +33,8 @@ export interface UnreadableField {
   value: unknown
   /** The value of the attribute, which the binding did not change. If it differs later, the handler has set it. */
   before: unknown
+  /** Why its files were not accepted. */
+  problem?: FileProblem
 }
 
 /** The unreadable fields of each bound record. */
@@ -65,7 +67,7 @@ export function bind<T extends object>(
   boundValues.set(record, bound)
   for (const attribute of attributes) {
     if (attribute.file) {
-      bindFiles(record, attribute.file, fields, submission, bound)
+      unread.push(...bindFiles(record, attribute, attribute.file, fields, submission, bound))
       continue
     }
     if (!Object.hasOwn(fields, attribute.name)) continue
@@ -86,20 +88,22 @@ export function bind<T extends object>(
   return record
 }
 
-/** Sets an attribute to the files of a request, which are in its body or beside it. */
+/** Sets an attribute to the files of a request, which are in its body or beside it. Returns what is wrong with them. */
 function bindFiles(
   record: object,
+  attribute: Attribute,
   file: FileAttribute,
   fields: Record<string, unknown>,
   { readFiles }: Submission,
   bound: Map<string, unknown>,
-): void {
+): UnreadableField[] {
   const { name } = file
   const before: unknown = Reflect.get(record, name)
-  const value = readFiles?.(record, file, Object.hasOwn(fields, name) ? fields[name] : undefined)
-  if (value === undefined) return
-  if (!bound.has(name)) bound.set(name, before)
-  Reflect.set(record, name, value)
+  const sent = Object.hasOwn(fields, name) ? fields[name] : undefined
+  const { value, problem } = readFiles?.(record, file, sent) ?? {}
+  if ((value !== undefined || problem) && !bound.has(name)) bound.set(name, before)
+  if (value !== undefined) Reflect.set(record, name, value)
+  return problem ? [{ attribute, value: sent, before: Reflect.get(record, name), problem }] : []
 }
 
 /**

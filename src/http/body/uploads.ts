@@ -1,5 +1,5 @@
 import { PerRequest } from '../../common/per-request.js'
-import type { FileAttribute } from '../../models/attributes/file-attributes.js'
+import type { FileAttribute, FileProblem } from '../../models/attributes/file-attributes.js'
 
 /** How the files of a route's forms are received, if an extension stores them. */
 export interface UploadPlan {
@@ -19,10 +19,14 @@ export function planOf(routes: readonly object[]): UploadPlan | undefined {
 }
 
 /**
- * Returns the files that a request has for an attribute of a record, beside the value in its body: the new value of the attribute,
- * or undefined if it does not change.
+ * Reads the files that a request has for an attribute of a record, beside the value in its body. Returns the new value of the
+ * attribute, or undefined if it does not change, and what is wrong with it.
  */
-export type FileReader = (record: object, attribute: FileAttribute, value: unknown) => unknown
+export type FileReader = (
+  record: object,
+  attribute: FileAttribute,
+  value: unknown,
+) => { value?: unknown; problem?: FileProblem | undefined }
 
 /** The reader of a request, which an extension sets before the handler runs. */
 export const fileReader = new PerRequest<FileReader>()

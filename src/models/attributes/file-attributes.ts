@@ -22,6 +22,17 @@ export interface ShownFile {
   readonly url: string | null
 }
 
+/** Why the files of a request were not accepted. */
+export interface FileProblem {
+  /** The code of the error. */
+  readonly rule: string
+  /** The message without a translation, after the name of the attribute: `is too large`. */
+  readonly reason: string
+  /** The id of its translation, if it is not `validation.<rule>`. */
+  readonly text?: string
+  readonly values?: Readonly<Record<string, unknown>>
+}
+
 const declared = new WeakMap<Function, FileAttribute[]>()
 const tokens = new WeakMap<object, string>()
 

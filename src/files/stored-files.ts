@@ -1,0 +1,152 @@
+import type { Next } from 'koa'
+import type { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import { milliseconds, removeStaleUploads, takePart, uploadPlans, type Duration } from '../extension.js'
+import {
+  type Context,
+  type Database,
+  type DeclaredRoute,
+  type Extension,
+  type Model,
+} from '../index.js'
+import { checkModels, checkRoute } from './checks.js'
+import { FileTable } from './file-table.js'
+import { Files, type FileSource } from './files.js'
+import { FileRoutes } from './routes.js'
+import { FileWrites } from './saving.js'
+import { sendFile, type SendFileOptions } from './serving.js'
+import { stageFiles, writableFiles } from './staging.js'
+import type { StoredFile } from './stored-file.js'
+import { FolderStore } from './stores/folder.js'
+import type { FileStore } from './stores/store.js'
+import { Sweep, type Swept } from './sweep.js'
+import { checkTable } from './table.js'
+
+/** The options of `storedFiles()`. */
+export interface StoredFilesOptions {
+  /** The table, which a migration creates with `storedFilesTable()` (`stored_files`). */
+  table?: string
+  /** Where the bytes are (a folder or a bucket, as `FILES_URL` says). */
+  store?: FileStore
+  /** How long files are kept that no record has yet, or any more (`'1 day'`). */
+  keepUnused?: Duration
+  /** Returns the time in milliseconds (`Date.now`). */
+  now?: () => number
+}
+
+declare module '../index.js' {
+  interface Context {
+    /**
+     * Responds with a file: the one of a record's files that the parameter `stored_file_id` names, in the variant that the query
+     * names, or the given file. Call it last, because it ends the request's transaction.
+     *
+     * @example await ctx.sendFile(await ctx.find(Item, ctx.params.item_id))
+     * @throws RecordNotFound (404) when the record has no such file, or the attribute no such variant
+     * @throws ServiceUnavailable (503) when the store does not respond
+     */
+    sendFile(subject: Model | StoredFile, options?: SendFileOptions): Promise<void>
+  }
+}
+
+/** The extension of `storedFiles()`. */
+export interface StoredFiles extends Extension {
+  /**
+   * Stores a file, which you assign to an attribute: `item.photo = await files.store('logo.png')`. In a request, call it before the
+   * first query. Without a record that is saved with it, the file goes after `keepUnused`.
+   *
+   * @param source the path of a file, its bytes, a stream of them, or one of `ctx.request.files`
+   * @param options its name, without which it is that of the path or of the upload
+   * @throws ServiceUnavailable (503) when the store does not work
+   */
+  store(source: FileSource, options?: { filename?: string }): Promise<StoredFile>
+  /** Reads the bytes of a file. */
+  read(file: StoredFile): Promise<Readable>
+  /** Deletes the files that no record has, and whose time is over. A serving process does so every hour. */
+  sweep(): Promise<Swept>
+  /**
+   * For `kit files`.
+   *
+   * @internal
+   */
+  readonly internal: Files
+}
+
+/** Milliseconds between two sweeps of a process. */
+const sweepEvery = 60 * 60 * 1000
+
+/** The stored files of each database, for the models that take part in its writes. */
+const filesOfDatabase = new WeakMap<object, FileWrites>()
+
+takePart({
+  concerns: (metadata) => filesOfDatabase.get(metadata.dataSource)?.concerns(metadata) ?? false,
+  check: async (write) => filesOfDatabase.get(write.metadata.dataSource)?.check(write),
+  before: async (write) => filesOfDatabase.get(write.metadata.dataSource)?.before(write),
+  after: async (write) => filesOfDatabase.get(write.metadata.dataSource)?.after(write),
+  loaded: async (work, metadata, records) =>
+    filesOfDatabase.get(metadata.dataSource)?.loaded(work, metadata, records),
+})
+
+/**
+ * Stores the files of models with `@HasFile` and `@HasFiles`: their rows in a table of the database, and their bytes in a folder or a
+ * bucket. Declare it below `transaction()`, and above the resources.
+ *
+ * @example
+ * export const files = storedFiles(database)
+ * app.extend(files)
+ * @throws DeclarationError when an option is wrong
+ */
+export function storedFiles(database: Database, options: StoredFilesOptions = {}): StoredFiles {
+  const { table: name = 'stored_files', store, keepUnused = '1 day', now = Date.now } = options
+  const kept = milliseconds(keepUnused, 'The `keepUnused` of storedFiles()')
+  const table = new FileTable(database, name, kept, now)
+  const files = new Files(table, store)
+  const sweep = new Sweep(files)
+  filesOfDatabase.set(database, new FileWrites(files))
+  let timer: NodeJS.Timeout | undefined
+  const middleware = (ctx: Context, next: Next) => stageFiles(files, ctx, next)
+  Object.defineProperty(middleware, 'name', { value: 'storedFiles' })
+  return {
+    name: 'storedFiles',
+    middleware: Object.assign(middleware, { storesFiles: true, database }),
+    needsSecret: 'Stored files',
+    members: {
+      sendFile: {
+        value(this: Context, subject: Model | StoredFile, sending?: SendFileOptions) {
+          return sendFile(files, this, subject, sending)
+        },
+      },
+    },
+    async start(_logger: Logger, env: string) {
+      files.env = env as Files['env']
+      await database.hold()
+      checkModels(database)
+      await checkTable(table)
+      await files.byteStore.start?.()
+      if (files.byteStore instanceof FolderStore) void removeStaleUploads(Date.now(), files.uploads)
+    },
+    async checkRoutes(routes: readonly DeclaredRoute[]) {
+      files.routes = new FileRoutes(routes)
+      for (const route of routes) {
+        const attributes = writableFiles(route)
+        if (attributes.length === 0) continue
+        checkRoute(route, middleware)
+        const filesLimit = attributes.reduce((sum, { maxSize, maxCount }) => sum + maxSize * maxCount, 0)
+        uploadPlans.set(route, { filesLimit, folder: files.uploads })
+      }
+    },
+    listening(logger: Logger) {
+      const run = () =>
+        sweep.run(logger).catch((err: unknown) => logger.error({ err }, 'the sweep of stored files failed'))
+      timer = setInterval(() => void run(), sweepEvery).unref()
+    },
+    async stop() {
+      clearInterval(timer)
+      await database.release()
+    },
+    store: (source, { filename } = {}) => files.store(source, filename),
+    read: (file) => files.read(file),
+    sweep: () => sweep.run(undefined, true),
+    internal: files,
+  }
+}
+
