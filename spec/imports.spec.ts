@@ -80,6 +80,7 @@ const rules: Record<string, Rule> = {
     imports: [
       'command-errors',
       'database/',
+      'files/',
       'models/',
       'records/',
       'generator/',

@@ -8,8 +8,8 @@ import { readRow, type FileRow } from './stored-file.js'
 export type NewFile = Pick<FileRow, 'filename' | 'content_type' | 'byte_size' | 'sha256' | 'width' | 'height'> &
   Partial<Pick<FileRow, 'original_id' | 'variant' | 'expires_at'>>
 
-/** The columns of a row, for queries that join the table. */
-export const COLUMNS = [
+/** The columns of a row. */
+const COLUMNS = [
   'id',
   'key',
   'filename',
@@ -22,6 +22,11 @@ export const COLUMNS = [
   'variant',
   'expires_at',
 ] as const
+
+/** The columns in a query that joins the table as `file`. MariaDB reserves the word `key`. */
+export function fileColumns({ dataSource: { driver } }: EntityManager): string[] {
+  return COLUMNS.map((column) => `file.${driver.escape(column)} AS ${driver.escape(column)}`)
+}
 
 /** The rows of stored files. Times are milliseconds since 1970. */
 export class FileTable {
@@ -73,10 +78,23 @@ export class FileTable {
 
   /** Begins a query for rows. */
   select(tx: EntityManager) {
-    return tx
-      .createQueryBuilder()
-      .select(COLUMNS.map((column) => `file.${column} AS ${column}`))
-      .from(this.name, 'file')
+    return tx.createQueryBuilder().select(fileColumns(tx)).from(this.name, 'file')
+  }
+
+  /** The rows of the files that records have. */
+  async findKept(): Promise<FileRow[]> {
+    const rows = await this.select(this.database.manager).where('file.expires_at IS NULL').getRawMany()
+    return rows.map(readRow)
+  }
+
+  /** Those of the keys that a file has. */
+  async findKeys(keys: readonly string[]): Promise<ReadonlySet<string>> {
+    const { manager } = this.database
+    const column = `file.${manager.dataSource.driver.escape('key')}`
+    const rows = await inParts(keys, (part) =>
+      this.select(manager).where(`${column} IN (:...part)`, { part }).getRawMany<ObjectLiteral>(),
+    )
+    return new Set(rows.map((row) => String(row['key'])))
   }
 
   /** Gives files to a record. Returns how many of them were there, and had no record. */

@@ -8,6 +8,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Logger } from 'pino'
 import { currentEnvironment, makeUploadFolder, removeUploadFolder, sessionSecrets } from '../extension.js'
 import { HttpError, ServiceUnavailable, type Database, type UploadedFile } from '../index.js'
+import { checkModels } from './checks.js'
 import type { VariantOptions } from './declaration.js'
 import { FileTable, type NewFile } from './file-table.js'
 import { FileRoutes } from './routes.js'
@@ -16,6 +17,7 @@ import { createFile, rowOf, type FileRow, type StoredFile } from './stored-file.
 import { FolderStore } from './stores/folder.js'
 import { openStore } from './stores/open-store.js'
 import type { FileStore } from './stores/store.js'
+import { checkTable } from './table.js'
 import { Tokens } from './tokens.js'
 
 /** What `files.store` accepts: the path of a file, its bytes, a stream of them, or an uploaded file. */
@@ -26,7 +28,7 @@ export class Files {
   routes = new FileRoutes([])
   private opened: FileStore | undefined
   private signing: Tokens | undefined
-  env = currentEnvironment()
+  env: string = currentEnvironment()
 
   constructor(
     readonly table: FileTable,
@@ -43,6 +45,17 @@ export class Files {
 
   get tokens(): Tokens {
     return (this.signing ??= new Tokens(sessionSecrets(undefined, this.env, 'Stored files')))
+  }
+
+  /**
+   * Checks the models, the table and the store.
+   *
+   * @throws DeclarationError when one of them does not work
+   */
+  async check(): Promise<void> {
+    checkModels(this.database)
+    await checkTable(this.table)
+    await this.byteStore.start?.()
   }
 
   /** The folder in which files are received: on the disk of the store, if it is a folder. */

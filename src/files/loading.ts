@@ -2,7 +2,7 @@ import type { EntityMetadata, ObjectLiteral } from 'typeorm'
 import { filesOf, inParts, recordName, type RecordWork } from '../extension.js'
 import type { Model } from '../index.js'
 import type { Declaration } from './declaration.js'
-import { COLUMNS } from './file-table.js'
+import { fileColumns } from './file-table.js'
 import type { Files } from './files.js'
 import type { PathRequest } from './routes.js'
 import { createFile, readRow, type FileRow, type StoredFile } from './stored-file.js'
@@ -81,7 +81,7 @@ async function loadList(
       work.tx
         .createQueryBuilder()
         .select(`link.${owner}`, 'owner_id')
-        .addSelect(COLUMNS.map((column) => `file.${column} AS ${column}`))
+        .addSelect(fileColumns(work.tx))
         .from(table, 'link')
         .innerJoin(files.table.name, 'file', 'file.id = link.stored_file_id')
         .where(`link.${owner} IN (:...part)`, { part })

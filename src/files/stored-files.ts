@@ -9,7 +9,7 @@ import {
   type Extension,
   type Model,
 } from '../index.js'
-import { checkModels, checkRoute } from './checks.js'
+import { checkRoute } from './checks.js'
 import { FileTable } from './file-table.js'
 import { Files, type FileSource } from './files.js'
 import { FileRoutes } from './routes.js'
@@ -20,7 +20,6 @@ import type { StoredFile } from './stored-file.js'
 import { FolderStore } from './stores/folder.js'
 import type { FileStore } from './stores/store.js'
 import { Sweep, type Swept } from './sweep.js'
-import { checkTable } from './table.js'
 
 /** The options of `storedFiles()`. */
 export interface StoredFilesOptions {
@@ -117,11 +116,9 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
       },
     },
     async start(_logger: Logger, env: string) {
-      files.env = env as Files['env']
+      files.env = env
       await database.hold()
-      checkModels(database)
-      await checkTable(table)
-      await files.byteStore.start?.()
+      await files.check()
       if (files.byteStore instanceof FolderStore) void removeStaleUploads(Date.now(), files.uploads)
     },
     async checkRoutes(routes: readonly DeclaredRoute[]) {

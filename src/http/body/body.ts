@@ -1,6 +1,6 @@
 import type { Context } from '../../context.js'
 import { clientNetwork } from '../security/client-network.js'
-import { BadRequest, TooManyFields, TooManyMembers, UnsupportedMediaType } from '../../errors.js'
+import { BadRequest, ServiceUnavailable, TooManyFields, TooManyMembers, UnsupportedMediaType } from '../../errors.js'
 import { bodyFormats, bodyKindOf, charsetOf, hasBody, type BodyFormat } from './body-kind.js'
 import { BodyReads, type BodyRead } from './body-reads.js'
 import { decodeText, encodingOf, readBytes } from './body-stream.js'
@@ -131,7 +131,10 @@ function explain(error: unknown): unknown {
   // qs throws a RangeError when there are too many fields.
   if (error instanceof RangeError) return new TooManyFields()
   if (!(error instanceof Error)) return error
-  return isInflateError(Reflect.get(error, 'code'))
+  const code: unknown = Reflect.get(error, 'code')
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new ServiceUnavailable('The disk for uploaded files is full.', 60, { cause: error })
+  return isInflateError(code)
     ? new BadRequest('The body is malformed.', { cause: error })
     : error
 }
