@@ -1,6 +1,17 @@
 import type { Context } from './context.js'
 import type { Database } from './database/database.js'
 
+declare module './context.js' {
+  interface Hooks {
+    /** Further classes that the application instantiates, so that their dependencies are checked, and tests can replace them. */
+    injects?: readonly JobConstructor[]
+    /** Receives the object that runs work without a request. It is called before `start`. */
+    background?(background: Background): void
+    /** Runs around each run of a job, outside of its transaction. It calls `run` once. */
+    aroundJob?(job: JobContext, run: () => Promise<void>): Promise<void>
+  }
+}
+
 /** The members of a context that a job has. Policies do not apply, because a job has no user. */
 export interface JobContext extends Pick<
   Context,

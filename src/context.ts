@@ -1,10 +1,8 @@
 import type { Next, ParameterizedContext, Request } from 'koa'
 import type { Logger } from 'pino'
-import type { Background, JobConstructor, JobContext } from './background.js'
 import type { MiddlewareDescription } from './resources/route-description.js'
 import type { PathParams } from './routing/path-types.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
-import type { Scope } from './routing/scope.js'
 
 /**
  * The context of a request: Koa's context with the framework's members. An application can declare its own members.
@@ -93,11 +91,6 @@ export interface MiddlewareOptions {
   storesFiles?: boolean
   /** Whether the middleware may call `next` again after a failure. Any other middleware may call `next` only once. */
   callsAgain?: boolean
-  /**
-   * Whether the middleware lets the visitor of a request pass. The navigation (`collectionLinks()`) leaves out the resources below
-   * a middleware that does not. Without this function, everybody may pass.
-   */
-  admits?(ctx: Context): boolean
   /** The middleware's part of the OpenAPI document, for the routes that it runs for. */
   openapi?: MiddlewareDescription | ((route: DeclaredRoute, method: string) => MiddlewareDescription)
   /** The hooks that the middleware needs for as long as the application lives: `transaction()` opens its database. */
@@ -106,37 +99,33 @@ export interface MiddlewareOptions {
 
 /**
  * Something that belongs to an application for as long as it lives, such as a queue of jobs: `app.extend(jobs)`. A middleware
- * belongs to requests instead.
+ * belongs to requests instead. Its member `declare` is in routing/scope.ts.
  */
 export interface Extension extends Hooks {
   /** The name of the function that creates the extension: `jobQueue`. An application has one extension of a name. */
   readonly name: string
   /** The middleware for everything that is declared below `app.extend`. */
   readonly middleware?: Middleware
-  /**
-   * Declares routes and middleware in the scope that is extended: the application, a group or a host. Each scope can have its own
-   * extension of this kind.
-   */
-  declare?(scope: Scope): void
 }
 
 /**
  * The hooks of an application: what runs at certain times. Extensions, middleware (as its `extension`) and session stores have
- * these members, all of which are optional.
+ * these members, all of which are optional. Those for jobs are in background.ts.
  */
 export interface Hooks {
   /** The properties and methods that are added to the context of every request. Declare their types in `Context`. */
   members?: PropertyDescriptorMap & ThisType<Context>
-  /** Further classes that the application instantiates, so that their dependencies are checked, and tests can replace them. */
-  injects?: readonly JobConstructor[]
   /** The feature that needs the session secret even in an API application, for the message if there is none: `Signed tokens`. */
   needsSecret?: string
   /** Whether the middleware sets `ctx.user`. Declare `idempotency()` below such a middleware, because a key belongs to a user. */
   setsUser?: boolean
+  /**
+   * Whether the middleware lets the visitor of a request pass. The navigation (`collectionLinks()`) leaves out the resources below
+   * a middleware that does not. Without this function, everybody may pass.
+   */
+  admits?(ctx: Context): boolean
   /** Whether the middleware recognizes requests that a client sends twice by a key, as `idempotency()` does. */
   recognizesKeys?: boolean
-  /** Receives the object that runs work without a request. It is called before `start`. */
-  background?(background: Background): void
   /**
    * Runs when the application starts.
    *
@@ -155,8 +144,6 @@ export interface Hooks {
   listening?(logger: Logger): void
   /** Prepares the context of every request, including requests that no route matches. */
   begin?(ctx: Context): void
-  /** Runs around each run of a job, outside of its transaction. It calls `run` once. */
-  aroundJob?(job: JobContext, run: () => Promise<void>): Promise<void>
   /** Rejects if a request could not be handled. `GET /up` then returns 503. */
   check?(): Promise<void>
   /**

@@ -287,10 +287,10 @@ export class PasswordTooLong extends httpError(413, () => 'The password is too l
 /** 413: a form has too many fields or files. */
 export class TooManyFields extends httpError(413, () => 'The form has too many fields or files.') {}
 
-/** 413: a JSON or XML body has more values, elements, attributes and entities than `membersLimit`. */
+/** 413: a JSON or XML body has more values, or elements and attributes, than `membersLimit`. */
 export class TooManyMembers extends httpError(
   413,
-  (limit: number) => `The body has more than ${limit} members: values, elements, attributes and entities.`,
+  (limit: number) => `The body has more than ${limit} members: values, elements and attributes.`,
 ) {}
 
 /** 413: a body becomes far larger when it is decompressed: more than `ratio` bytes for each byte that was sent. */
@@ -356,6 +356,15 @@ export class WaitsForItself extends internalError(
     `${waiting} uses the database outside of ctx.tx, and waits for the transaction that ${begun} has begun in the same ` +
     'request. It would wait forever. Change their order, read by database.read instead of ctx.tx in the first one, or ' +
     'use ctx.tx or ctx.afterCommit in the second one.',
+) {}
+
+/** 500: the list of a CSV file is not what JSON shows, because its handler changes the records of `ctx.paginate`, or has none. */
+export class CsvNotRecords extends httpError(
+  500,
+  (handler: string) =>
+    `${handler} must respond with the \`records\` of ctx.paginate as \`data\`, because the resource has the option csv. ` +
+    'A CSV file would show what the handler hides from JSON. Respond with the records unchanged, or remove the option.',
+  false,
 ) {}
 
 /** `transactionOptions()` ran after the first query of its request. */
@@ -609,6 +618,13 @@ export class BadBaseUrl extends namedError(
 export class UnknownRoute extends namedError(
   (name: string, near: string | undefined) =>
     `No route has the name "${name}".${near ? ` Did you mean "${near}"?` : ''}`,
+) {}
+
+/** `ctx.save` or `ctx.destroy` would have to write other rows than that of the record. */
+export class NotOneRow extends namedError(
+  (reason: string) =>
+    `${reason}, but ctx.save and ctx.destroy write the row of one record. Save or destroy the records one after the other, ` +
+    'set ids in a property with @RelationIds, or use ctx.tx.save(record) and ctx.tx.remove(record) of TypeORM.',
 ) {}
 
 /** A model has no relation of this name, or its foreign key has several columns. */

@@ -46,7 +46,6 @@ export { ExpiringTable, type ExpiringTableOptions } from './database/expiring-ta
 export { isId, newId } from './models/ids.js'
 export { attributeName, messageOf } from './models/validation/validation.js'
 export { problemOf } from './database/engines/problems.js'
-export { lockRow } from './records/locking.js'
 export { inParts } from './records/parts.js'
 export { Redis } from './common/redis.js'
 

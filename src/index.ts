@@ -33,6 +33,7 @@ export type { Next } from 'koa'
 // The members of the context. Each of these files adds its own to the `Context` type.
 export type { DataMembers } from './records/members.js'
 export type { HttpMembers } from './http/members.js'
+export type { ImportMembers } from './many/members.js'
 export type { LoggingMembers } from './logging/members.js'
 export type { PolicyMembers } from './policies/members.js'
 export type { RoutingMembers } from './routing/members.js'
@@ -49,6 +50,7 @@ export {
   type ResourceOptions,
   type SingularResource,
 } from './resources/resource.js'
+export type { CsvColumn, ImportOptions, ManyOptions } from './resources/many-options.js'
 export { Route } from './resources/route.js'
 export type { RouteMethod, RouteOptions } from './resources/decorations.js'
 export { Describe } from './resources/describe.js'
@@ -117,7 +119,7 @@ export {
 } from './middleware/security-headers.js'
 export { transaction, type TransactionOptions } from './middleware/transaction/transaction.js'
 export { transactionOptions } from './middleware/transaction/transaction-options.js'
-export type { BeginOptions } from './database/transactions/lazy-transaction.js'
+export type { BeginOptions } from './database/transactions/opening.js'
 export { translations, type TranslationsOptions } from './middleware/translations.js'
 
 // Views

@@ -17,7 +17,6 @@ const multipart = `multipart/form-data; boundary=${boundary}`
 /** The formats of bodies: a content type, and the beginning of a body that may continue without an end. */
 const formats: [name: string, type: string, start: string][] = [
   ['JSON', 'application/json', '{"a":"'],
-  ['XML', 'application/xml', '<r><a>'],
   ['a form', 'application/x-www-form-urlencoded', 'a='],
   ['a field of a multipart form', multipart, `${field}\r\n\r\n`],
   ['a file of a multipart form', multipart, `${field}; filename="a"\r\n\r\n`],

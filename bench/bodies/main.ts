@@ -7,7 +7,8 @@ import { median } from '../shared/statistics.js'
 import { measureHostileClients } from './hostile-clients.js'
 
 /**
- * npm run bench:bodies: what a body of 1 MiB may cost a server, whatever is in it, and what hostile clients make it hold.
+ * npm run bench:bodies: what a body of 1 MiB, or of 128 KiB of XML, may cost a server, whatever is in it, and what hostile
+ * clients make it hold.
  *
  *     npm run bench:bodies                       every body and the memory, in about two minutes
  *     npm run bench:bodies -- --only multipart   those whose name contains a text
@@ -16,6 +17,8 @@ const { values: options } = parseArgs({ options: { only: { type: 'string', defau
 const rounds = 5
 const port = 4480
 const size = 1024 * 1024
+/** The default `xmlLimit`. */
+const xmlSize = 128 * 1024
 
 /** A request's body. */
 interface Body {
@@ -70,36 +73,36 @@ const bodies: Record<string, Body> = {
   'json: lists in lists': { type: json, content: Buffer.from('['.repeat(size / 2) + ']'.repeat(size / 2)) },
   'json: chunks of one byte': { type: json, content: text('{"a":"', 'x', '"}', size / 4), chunk: 1 },
 
-  'xml: a text': { type: xml, content: text('<r><a>', 'x', '</a></r>') },
-  'xml: 10,000 elements': { type: xml, content: text('<r>', `<a>${'x'.repeat(90)}</a>`, '</r>') },
-  'xml: 9,000 attributes': { type: xml, content: elements(9000, (i) => ` a${i}="${'x'.repeat(90)}"`) },
-  'xml: 9,000 elements of other names': {
+  'xml: a text': { type: xml, content: xmlText('<r><a>', 'x', '</a></r>') },
+  'xml: 1,300 elements': { type: xml, content: xmlText('<r>', `<a>${'x'.repeat(90)}</a>`, '</r>') },
+  'xml: 1,100 attributes': { type: xml, content: elements(1100, (i) => ` a${i}="${'x'.repeat(90)}"`) },
+  'xml: 1,100 elements of other names': {
     type: xml,
-    content: Buffer.from(`<r>${listOf(9000, (i) => `<a${i}>${'x'.repeat(80)}</a${i}>`)}</r>`),
+    content: Buffer.from(`<r>${listOf(1100, (i) => `<a${i}>${'x'.repeat(80)}</a${i}>`)}</r>`),
   },
-  'xml: 9,000 entities': {
+  'xml: 1,100 entities': {
     type: xml,
-    content: Buffer.from(`<r><a>${listOf(9000, () => `&amp;${'x'.repeat(90)}`)}</a></r>`),
+    content: Buffer.from(`<r><a>${listOf(1100, () => `&amp;${'x'.repeat(90)}`)}</a></r>`),
   },
-  'xml: text and elements, 200,000 times': { type: xml, content: text('<r>', 'x<a/>', '</r>') },
-  'xml: attributes': { type: xml, content: elements(90_000, (i) => ` a${i}="1"`) },
-  'xml: entities': { type: xml, content: text('<r><a>', '&amp;', '</a></r>') },
-  'xml: CDATA': { type: xml, content: text('<r><a>', '<![CDATA[x]]>', '</a></r>') },
-  'xml: comments': { type: xml, content: text('<r>', '<!--x-->', '</r>') },
-  'xml: open comments': { type: xml, content: text('<r>&amp;', '<!--', '</r>') },
-  'xml: open elements': { type: xml, content: text('', '<a>', '') },
-  'xml: one long tag': { type: xml, content: text('<r><a', ' ', '/></r>') },
-  'xml: one long name': { type: xml, content: text('<r><', 'a', '/></r>') },
-  'xml: one long attribute': { type: xml, content: text('<r><a b="', '>', '"/></r>') },
-  'xml: one comment of dashes': { type: xml, content: text('<r><!--', '- ', '--></r>') },
-  'xml: ]]> in a text': { type: xml, content: text('<r><a>', ']]> ', '</a></r>') },
-  'xml: white space': { type: xml, content: text('<r>', ' ', '</r>') },
+  'xml: text and elements, 26,000 times': { type: xml, content: xmlText('<r>', 'x<a/>', '</r>') },
+  'xml: attributes': { type: xml, content: elements(12_000, (i) => ` a${i}="1"`) },
+  'xml: entities': { type: xml, content: xmlText('<r><a>', '&amp;', '</a></r>') },
+  'xml: CDATA': { type: xml, content: xmlText('<r><a>', '<![CDATA[x]]>', '</a></r>') },
+  'xml: comments': { type: xml, content: xmlText('<r>', '<!--x-->', '</r>') },
+  'xml: open comments': { type: xml, content: xmlText('<r>&amp;', '<!--', '</r>') },
+  'xml: open elements': { type: xml, content: xmlText('', '<a>', '') },
+  'xml: one long tag': { type: xml, content: xmlText('<r><a', ' ', '/></r>') },
+  'xml: one long name': { type: xml, content: xmlText('<r><', 'a', '/></r>') },
+  'xml: one long attribute': { type: xml, content: xmlText('<r><a b="', '>', '"/></r>') },
+  'xml: one comment of dashes': { type: xml, content: xmlText('<r><!--', '- ', '--></r>') },
+  'xml: ]]> in a text': { type: xml, content: xmlText('<r><a>', ']]> ', '</a></r>') },
+  'xml: white space': { type: xml, content: xmlText('<r>', ' ', '</r>') },
   'xml: 1,500 bytes of gzip': compressed({ type: xml, content: text('', 'x<a/>', '') }),
 
-  'xml: CDATA of ]': { type: xml, content: text('<r><a><![CDATA[', ']', ']]></a></r>') },
-  'xml: an instruction of ?': { type: xml, content: text('<r><?x ', '?', '?></r>') },
-  'xml: a text of CR': { type: xml, content: text('<r><a>', '\r', '</a></r>') },
-  'xml: an attribute of line breaks': { type: xml, content: text('<r a="', '\n', '"/>') },
+  'xml: CDATA of ]': { type: xml, content: xmlText('<r><a><![CDATA[', ']', ']]></a></r>') },
+  'xml: an instruction of ?': { type: xml, content: xmlText('<r><?x ', '?', '?></r>') },
+  'xml: a text of CR': { type: xml, content: xmlText('<r><a>', '\r', '</a></r>') },
+  'xml: an attribute of line breaks': { type: xml, content: xmlText('<r a="', '\n', '"/>') },
 
   'form: a text of +': { type: form, content: text('title=', '+', '') },
   'form: a name of escaped brackets': { type: form, content: text('', '%5B', '=1') },
@@ -243,6 +246,11 @@ function filled(pattern: string, length = size): Buffer {
 function text(start: string, middle: string, end: string, length = size): Buffer {
   const times = Math.floor((length - start.length - end.length) / middle.length)
   return Buffer.from(start + middle.repeat(times) + end)
+}
+
+/** An XML body of the maximum size. */
+function xmlText(start: string, middle: string, end: string): Buffer {
+  return text(start, middle, end, xmlSize)
 }
 
 function listOf(count: number, item: (index: number) => string): string {

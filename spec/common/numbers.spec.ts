@@ -45,6 +45,7 @@ describe('The numbers of options are checked, for example NaN of a variable that
 
   for (const [name, declare] of Object.entries({
     'bodyLimit of new App()': app({ bodyLimit: NaN }),
+    'xmlLimit of new App()': app({ xmlLimit: NaN }),
     'filesLimit of new App()': app({ filesLimit: NaN }),
     'uploadsLimit of new App()': app({ uploadsLimit: NaN }),
     'membersLimit of new App()': app({ membersLimit: NaN }),

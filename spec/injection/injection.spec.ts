@@ -282,7 +282,7 @@ describe('Injection', () => {
         }
       }
       expect(() => new App().resource(MailsResource)).to.throw(
-        'Parameter 3 of the constructor of MailsResource injects "absent", which isn\'t registered. Register it before the class is used, for example in src/services.ts.',
+        'Parameter 3 of the constructor of MailsResource injects "absent", which isn\'t registered. Register it before the class is used, for example at the top of src/app.ts.',
       )
     })
   })

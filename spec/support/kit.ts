@@ -123,7 +123,15 @@ export function environment(env: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
 /** Creates an application in its own folder, with the packages of this checkout installed. */
 export async function newApplication(...options: string[]): Promise<{ folder: string; remove: () => void }> {
   const parent = temporaryFolder()
-  const run = await kit(parent, ['new', 'blog', '--skip-install', '--kit', '^0.1.0', ...options])
+  const run = await kit(parent, [
+    'new',
+    'blog',
+    '--skip-install',
+    '--skip-git',
+    '--kit',
+    '^0.1.0',
+    ...options,
+  ])
   if (run.status !== 0) throw new Error(run.errors)
   const folder = join(parent, 'blog')
   linkPackages(folder)

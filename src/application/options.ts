@@ -84,6 +84,7 @@ const drain = { max: 24 * 60 * 60 * 1000 }
 export function checkValues(options: AppOptions): void {
   checkNumbers('new App()', options, {
     bodyLimit: {},
+    xmlLimit: {},
     filesLimit: {},
     uploadsLimit: {},
     membersLimit: {},

@@ -18,8 +18,8 @@ const suggestion =
 /** The request or job that the current code belongs to. Only set in development. */
 const requests = new AsyncLocalStorage<RequestQueries>()
 
-/** The functions whose queries a loop may repeat, because each record is written on its own. */
-const writers = [saveRecord.name, destroyRecord.name]
+/** The functions whose queries a loop may repeat, because each record is written on its own. `Calls` calls a handler for each record. */
+const writers = [saveRecord.name, destroyRecord.name, 'callForRecord']
 
 /** Whether the process has subscribed to the channels, which it does once. */
 let isListening = false

@@ -47,7 +47,7 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
     return maxAge === Infinity || signInTime(ctx) > Date.now() - maxAge
   }
 
-  return Object.assign(requireUser, { beforeBody: true, admits, openapi: describe })
+  return Object.assign(requireUser, { beforeBody: true, openapi: describe, extension: { admits } })
 
   function describe({ middleware }: DeclaredRoute): MiddlewareDescription {
     const hasTokens = maxAge === Infinity && middleware.some((fn) => tokenMiddleware.has(fn))

@@ -24,6 +24,7 @@ export const COMMANDS: readonly Entry[] = [
   { name: 'jobs', summary: 'list, retry and discard background jobs' },
   { name: 'files', summary: 'count, sweep and check stored files' },
   { name: 'console', alias: 'c', summary: 'evaluate JavaScript with the application loaded' },
+  { name: 'query', summary: 'read the database with one SQL statement' },
   { name: 'run', summary: 'run a file of the application with its database open' },
   { name: 'info', summary: 'print versions, environment, database and number of routes' },
 ]

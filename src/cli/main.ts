@@ -2,13 +2,14 @@
 import { Command, CommanderError } from 'commander'
 import { readFileSync } from 'node:fs'
 import { CommandError } from '../command-errors.js'
-import { localKit } from './support/application-folder.js'
+import { enterApplication, localKit } from './support/application-folder.js'
 import { COMMANDS, loadCommand, type Entry } from './command-list.js'
 import { explain } from './support/explain.js'
 
 /** Runs the command in the arguments. If it fails, the process exits with status 1. */
-async function main(args: readonly string[]): Promise<void> {
+async function main(given: readonly string[]): Promise<void> {
   try {
+    const args = await complete(given)
     const program = await programFor(await entryOf(args))
     await program.parseAsync(args, { from: 'user' })
   } catch (error) {
@@ -17,6 +18,17 @@ async function main(args: readonly string[]): Promise<void> {
     if (message) console.error(message)
     process.exit(1)
   }
+}
+
+/** Asks for the arguments of `kit generate` if there are none, and a person can answer. */
+async function complete(args: readonly string[]): Promise<readonly string[]> {
+  const { stdin: input, stdout: output } = process
+  if (args.length !== 1 || !['generate', 'g'].includes(args[0] ?? '') || !input.isTTY || !output.isTTY)
+    return args
+  const { askForArguments } = await import('./support/generate-questions.js')
+  const words = await askForArguments(enterApplication(), { input, output })
+  console.log(`kit generate ${words.join(' ')}`)
+  return ['generate', ...words]
 }
 
 /** @throws CommandError when there is no command of the name in the arguments */

@@ -26,7 +26,7 @@ export function primaryKey(runner: QueryRunner): TableColumnOptions {
 export function timestamps(runner: QueryRunner): TableColumnOptions[] {
   const { driver } = runner.dataSource
   const { createDateDefault, updateDateDefault } = driver.mappedDataTypes
-  const details = engineOf(driver).updatedAtDetails?.(driver)
+  const details = engineOf(driver).columnDetails?.(driver, 'updated_at')
   return [
     column(runner, 'created_at', 'datetime', { default: createDateDefault }),
     column(runner, 'updated_at', 'datetime', { default: updateDateDefault, ...details }),

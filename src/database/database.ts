@@ -1,14 +1,14 @@
 import { existsSync } from 'node:fs'
 import { DataSource, QueryFailedError, TypeORMError } from 'typeorm'
 import type { DataSourceOptions, EntityManager, EntityMetadata, LoggerOptions, MixedList } from 'typeorm'
+import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
 import { DriverPackageNotInstalledError } from 'typeorm/error/DriverPackageNotInstalledError.js'
 import { currentEnvironment } from '../common/environment.js'
 import { checkNumbers, longestDelay } from '../common/numbers.js'
 import { DeclarationError, ServiceUnavailable } from '../errors.js'
-import { socketTimeoutMargin, whileSilent, type Ping } from './engines/connections.js'
+import { socketTimeoutMargin, whileSilent, type ConnectionLimits, type Ping } from './engines/connections.js'
 import { explainConnectionError } from './engines/connection-errors.js'
 import { addressOf, hidePassword } from './engines/database-url.js'
-import type { ConnectionLimits } from './engines/engine.js'
 import { engineForUrl, engineOf } from './engines/engines.js'
 import { createRunner } from './engines/mode.js'
 import { MariadbRunner } from './engines/mariadb-runner.js'
@@ -163,11 +163,11 @@ export class Database extends DataSource {
    */
   async check(): Promise<void> {
     if (!this.isInitialized) throw new ServiceUnavailable('The database is not open.', 5)
-    await engineOf(this).check?.(this)
     const servers = await this.watching
     const signal = AbortSignal.timeout(servers?.hasReplica ? PING_TIMEOUT_WITH_REPLICAS : PING_TIMEOUT)
     await this.sendPing(signal).catch((cause: unknown) => {
       if (servers?.hasReplica) return
+      if (cause instanceof ServiceUnavailable) throw cause
       const reason = signal.aborted ? `did not respond within ${PING_TIMEOUT / 1000} s` : 'does not respond'
       throw new ServiceUnavailable(`The database ${reason}.`, 5, { cause })
     })
@@ -207,7 +207,17 @@ export class Database extends DataSource {
    * @internal
    */
   async watch(log: (change: string) => void): Promise<Servers | undefined> {
-    return (this.watching ??= engineOf(this).servers?.(this, this.replication, log))
+    return (this.watching ??= this.findServers(log))
+  }
+
+  private async findServers(log: (change: string) => void): Promise<Servers | undefined> {
+    if (this.replication.urls.length > 0) {
+      const { Replicas } = await import('./replicas/replicas.js')
+      // Type assertion: only PostgreSQL has replicas.
+      return new Replicas(this.driver as PostgresDriver, this.replication, log)
+    }
+    const afterOthers = engineOf(this).afterOthers?.(this)
+    return afterOthers === undefined ? undefined : (await import('./replicas/galera.js')).nodes(afterOthers)
   }
 
   /** Runs the pending migrations and returns their names. `report` is called after each of them. */
@@ -229,12 +239,6 @@ export class Database extends DataSource {
     await whileSilent(this.acquireTimeout, () => this.initialize()).catch((error: unknown) => {
       throw mistakeInModel(error) ?? error
     })
-    try {
-      await engineOf(this).opened?.(this)
-    } catch (error) {
-      await this.destroy()
-      throw error
-    }
     return this
   }
 

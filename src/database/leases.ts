@@ -1,11 +1,15 @@
-import { QueryFailedError, type QueryRunner } from 'typeorm'
+import { QueryFailedError, type DataSource, type QueryRunner } from 'typeorm'
 import { retry } from '../common/retry.js'
-import type { Database } from './database.js'
 import { engineOf } from './engines/engines.js'
 import { problemOf } from './engines/problems.js'
 
 /** The framework's own table. No migration creates it, because migrations need it. */
 const TABLE = 'kit_leases'
+
+/** A database that renews its leases over a connection which nothing else uses. */
+export interface LeaseDatabase extends DataSource {
+  runBeside(sql: string): Promise<void>
+}
 
 /** The options of `withLease`. */
 export interface LeaseOptions {
@@ -27,7 +31,7 @@ export interface LeaseOptions {
  * @throws `taken` when others hold the lease for too long
  */
 export async function withLease<T>(
-  database: Database,
+  database: LeaseDatabase,
   runner: QueryRunner,
   { name, duration = 60_000, wait, taken }: LeaseOptions,
   work: () => Promise<T>,

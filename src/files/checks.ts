@@ -1,9 +1,22 @@
 import { getMetadataArgsStorage } from 'typeorm'
 import { DeclarationError, type Database, type DeclaredRoute, type Middleware } from '../index.js'
+import type { Files } from './files.js'
 import { declarationsOf } from './loading.js'
+import { checkTable } from './table.js'
+
+/**
+ * Checks the models, the table and the store.
+ *
+ * @throws DeclarationError when one of them does not work
+ */
+export async function checkFiles({ database, table, byteStore }: Files): Promise<void> {
+  checkModels(database)
+  await checkTable(table)
+  await byteStore.start?.()
+}
 
 /** @throws DeclarationError when a model has the name of stored files, or declares the column of a file itself */
-export function checkModels(database: Database): void {
+function checkModels(database: Database): void {
   for (const metadata of database.entityMetadatas) {
     if (metadata.targetName === 'StoredFile')
       throw new DeclarationError(

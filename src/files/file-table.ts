@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { QueryFailedError, type EntityManager, type ObjectLiteral } from 'typeorm'
-import { engineOf, explainMissingTable, inParts, newId, problemOf, retryConflicts } from '../extension.js'
+import { explainMissingTable, inParts, newId, problemOf, retryConflicts } from '../extension.js'
 import type { Database } from '../index.js'
 import { readRow, type FileRow } from './stored-file.js'
 
@@ -201,11 +201,6 @@ export class FileTable {
     const files = (kept: number) => Number(rows.find((row) => Number(row['kept']) === kept)?.['files'] ?? 0)
     const bytes = rows.reduce((sum, row) => sum + Number(row['bytes']), 0)
     return { kept: files(1), unused: files(0), bytes }
-  }
-
-  /** Whether the rows of this database are read with a lock while they are changed. */
-  get locksRows(): boolean {
-    return Boolean(engineOf(this.database).rowLock)
   }
 
   /** Runs a statement of its own. Explains its error if migrations are pending. */

@@ -1,27 +1,19 @@
-import { createHash } from 'node:crypto'
-import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { basename, join } from 'node:path'
-import { Readable, Transform } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { currentEnvironment, makeUploadFolder, removeUploadFolder, sessionSecrets } from '../extension.js'
-import { HttpError, ServiceUnavailable, type Database, type UploadedFile } from '../index.js'
-import { checkModels } from './checks.js'
+import { HttpError, ServiceUnavailable, type Database } from '../index.js'
 import type { VariantOptions } from './declaration.js'
 import { FileTable, type NewFile } from './file-table.js'
 import { FileRoutes } from './routes.js'
-import { measure } from './staging.js'
+import { measure, receive, type FileSource } from './receiving.js'
 import { createFile, rowOf, type FileRow, type StoredFile } from './stored-file.js'
 import { FolderStore } from './stores/folder.js'
 import { openStore } from './stores/open-store.js'
 import type { FileStore } from './stores/store.js'
-import { checkTable } from './table.js'
 import { Tokens } from './tokens.js'
-
-/** What `files.store` accepts: the path of a file, its bytes, a stream of them, or an uploaded file. */
-export type FileSource = string | Uint8Array | Readable | UploadedFile
 
 /** The stored files of an application: their rows, their bytes, and the routes that serve them. */
 export class Files {
@@ -45,17 +37,6 @@ export class Files {
 
   get tokens(): Tokens {
     return (this.signing ??= new Tokens(sessionSecrets(undefined, this.env, 'Stored files')))
-  }
-
-  /**
-   * Checks the models, the table and the store.
-   *
-   * @throws DeclarationError when one of them does not work
-   */
-  async check(): Promise<void> {
-    checkModels(this.database)
-    await checkTable(this.table)
-    await this.byteStore.start?.()
   }
 
   /** The folder in which files are received: on the disk of the store, if it is a folder. */
@@ -125,23 +106,4 @@ export class Files {
   ): Promise<FileRow> {
     throw new HttpError(404, 'StoredFile not found.')
   }
-}
-
-/** Copies a source to a local file, unless it is one, and hashes it. */
-async function receive(source: FileSource, target: string, filename?: string): Promise<UploadedFile> {
-  const given = typeof source === 'object' && 'filepath' in source ? source : undefined
-  const path = typeof source === 'string' ? source : given?.filepath
-  const originalFilename = filename ?? given?.originalFilename ?? (path === undefined ? null : basename(path))
-  const bytes = path !== undefined ? createReadStream(path) : source instanceof Readable ? source : Readable.from([source])
-  const hash = createHash('sha256')
-  let size = 0
-  const count = new Transform({
-    transform(piece: Buffer, _encoding, done) {
-      hash.update(piece)
-      size += piece.length
-      done(null, piece)
-    },
-  })
-  await pipeline(bytes, count, createWriteStream(target, { flags: 'wx', mode: 0o600, flush: true }))
-  return { filepath: target, originalFilename, mimetype: null, size, sha256: hash.digest('hex') }
 }

@@ -14,7 +14,7 @@ export {
 } from './declaration.js'
 export { storedFiles, type StoredFiles, type StoredFilesOptions } from './stored-files.js'
 export { storedFilesTable } from './table.js'
-export type { FileSource } from './files.js'
+export type { FileSource } from './receiving.js'
 export type { SendFileOptions } from './serving.js'
 export type { StoredFile } from './stored-file.js'
 export { FileMissing, type FileStore, type LocalFile } from './stores/store.js'

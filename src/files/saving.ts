@@ -1,7 +1,7 @@
 import type { EntityMetadata } from 'typeorm'
 import {
   attributeName,
-  lockRow,
+  engineOf,
   messageOf,
   type FileProblem,
   type Participant,
@@ -66,14 +66,13 @@ export class FileWrites implements Participant {
 
   /** Gives the new files to the record. A file that another request has attached, or that has expired, is an error. */
   async before({ work, metadata, record, action }: RecordWrite): Promise<void> {
-    const { tx } = work
     const isNew = action === 'create'
     const changed = declarationsOf(metadata).filter(
       (declaration) => action === 'destroy' || isChanged(record, declaration),
     )
     this.changes.delete(record)
     if (changed.length === 0) return
-    if (!isNew && this.files.table.locksRows) await lockRow(tx, metadata, record)
+    if (!isNew) await lockRow(work, metadata, record)
     const changes: Change[] = []
     for (const declaration of changed) {
       const rows = action === 'destroy' ? [] : rowsIn(record, declaration)
@@ -155,6 +154,13 @@ export class FileWrites implements Participant {
     const values = ids.map((stored_file_id, position) => ({ [owner]: id, stored_file_id, position }))
     await tx.createQueryBuilder().insert().into(table, [owner, 'stored_file_id', 'position']).values(values).updateEntity(false).execute()
   }
+}
+
+/** Lets another write of the files of the same record wait. On SQLite, the transaction itself is the lock. */
+async function lockRow({ tx }: RecordWork, { target }: EntityMetadata, { id }: Model): Promise<void> {
+  if (!engineOf(tx.dataSource).rowLocks) return
+  const query = tx.createQueryBuilder(target, 'locked').select('locked.id').where({ id }).withDeleted()
+  await query.setLock('pessimistic_write').setOption('disable-global-order').getRawOne()
 }
 
 /** Whether an attribute contains other files than it was read with. */

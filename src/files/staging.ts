@@ -10,12 +10,12 @@ import {
   type FileReader,
 } from '../extension.js'
 import type { Context, DeclaredRoute, UploadedFile } from '../index.js'
-import { readContent } from './content.js'
 import type { Declaration } from './declaration.js'
 import type { NewFile } from './file-table.js'
 import type { Files } from './files.js'
+import { measure } from './receiving.js'
 import { problemOfCount, problemOfFile, unknownFile } from './rules.js'
-import { cleanFilename, createFile, rowOf, type StoredFile } from './stored-file.js'
+import { createFile, rowOf, type StoredFile } from './stored-file.js'
 
 /** The most tokens in a body that are read. No attribute accepts more files. */
 const maxTokens = 100
@@ -150,12 +150,4 @@ function chosenFiles(ctx: Context, { name, isList }: Declaration): UploadedFile[
   const given = ctx.request.files && Object.hasOwn(ctx.request.files, name) ? ctx.request.files[name] : []
   const chosen = [given ?? []].flat().filter(({ originalFilename, size }) => originalFilename || size > 0)
   return isList ? chosen : chosen.slice(-1)
-}
-
-/** What the content of a received file shows. */
-export async function measure(upload: UploadedFile): Promise<NewFile> {
-  const { filepath, originalFilename, size, sha256 = '' } = upload
-  const { type, width, height } = await readContent(filepath)
-  const filename = cleanFilename(originalFilename)
-  return { filename, content_type: type, byte_size: size, sha256, width, height }
 }

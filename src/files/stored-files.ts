@@ -9,9 +9,10 @@ import {
   type Extension,
   type Model,
 } from '../index.js'
-import { checkRoute } from './checks.js'
+import { checkFiles, checkRoute } from './checks.js'
 import { FileTable } from './file-table.js'
-import { Files, type FileSource } from './files.js'
+import { Files } from './files.js'
+import type { FileSource } from './receiving.js'
 import { FileRoutes } from './routes.js'
 import { FileWrites } from './saving.js'
 import { sendFile, type SendFileOptions } from './serving.js'
@@ -118,7 +119,7 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
     async start(_logger: Logger, env: string) {
       files.env = env
       await database.hold()
-      await files.check()
+      await checkFiles(files)
       if (files.byteStore instanceof FolderStore) void removeStaleUploads(Date.now(), files.uploads)
     },
     async checkRoutes(routes: readonly DeclaredRoute[]) {

@@ -224,7 +224,7 @@ const sessionStore: EditFile = {
     text.includes(option) ? `src/app.ts still contains ${option}. Remove it yourself.` : undefined,
 }
 
-/** Adds the option to `new App()` or `new App({ container })`. On several lines, it is the first one. */
+/** Adds the option to `new App()` or `new App({ api: true })`. On several lines, it is the first one. */
 function withOption(text: string): string {
   return text.replace(
     /^(.*= new App\()(?:\{(\r?\n\s*)|(?:\{ (.*) \})?\))/m,

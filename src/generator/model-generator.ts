@@ -5,7 +5,8 @@ import { destructionOf, rejectUnrecorded, type Destruction, type HasRun } from '
 import type { FileAction } from './files/files.js'
 import { migrationIn } from './migration-names.js'
 import { MODEL_FILES } from './resource-files.js'
-import { filesOf, planOf, type ResourcePlan } from './resource-generator.js'
+import { filesOf, planOf } from './resource-generator.js'
+import type { ResourcePlan } from './resource-plan.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
 export type ModelOptions = Pick<ResourceArguments, 'attributes' | 'unique' | 'locking' | 'spec' | 'now'>

@@ -3,7 +3,7 @@ import { isReference, type Attribute } from './arguments/attributes.js'
 import { specVariable, type Names } from './arguments/names.js'
 import { defaultSort } from './list-locals.js'
 import type { Nesting } from './nesting.js'
-import type { ResourcePlan } from './resource-generator.js'
+import type { ResourcePlan } from './resource-plan.js'
 import { modelImportsOf, relativePath } from './files/lines.js'
 
 /** The import paths of a spec. */

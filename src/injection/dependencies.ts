@@ -167,7 +167,7 @@ function rejectUnknown(container: DependencyContainer, owner: unknown): void {
     if (isOptional || !isName || container.isRegistered(token, true)) continue
     throw new DeclarationError(
       `${parameter} injects "${describe(token)}", which isn't registered. Register it before the class is used, ` +
-        'for example in src/services.ts.',
+        'for example at the top of src/app.ts.',
     )
   }
 }

@@ -29,7 +29,6 @@ export const middlewareOptions = [
   'guardsFiles',
   'needsSession',
   'callsAgain',
-  'admits',
   'openapi',
   'extension',
 ] as const satisfies readonly (keyof MiddlewareOptions)[]

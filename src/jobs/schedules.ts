@@ -2,7 +2,6 @@ import { Cron } from 'croner'
 import { checkTimeZone, newId } from '../extension.js'
 import { DeclarationError } from '../index.js'
 import { toJson, uniqueKey } from './arguments.js'
-import type { JobDefinition } from './job.js'
 import type { JobStore } from './store.js'
 
 /** The options of `@Schedule`. */
@@ -30,10 +29,17 @@ export interface Schedule {
   last(until: number): number | undefined
 }
 
+/** A job that has schedules. */
+interface ScheduledJob {
+  readonly name: string
+  readonly queue: string
+  readonly schedules: readonly Schedule[]
+}
+
 /** A schedule with its job, and the name under which the table stores it. */
 export interface NamedSchedule extends Schedule {
   name: string
-  job: JobDefinition
+  job: ScheduledJob
 }
 
 /** @throws DeclarationError when the expression, the time zone or the arguments are wrong, or when the expression never fires */
@@ -76,7 +82,7 @@ function parse(job: string, expression: string, timezone: string): Cron {
 }
 
 /** The schedules of jobs, by their names: the name of the job, and that of the schedule if it has one. */
-export function schedulesOf(definitions: Iterable<JobDefinition>): NamedSchedule[] {
+export function schedulesOf(definitions: Iterable<ScheduledJob>): NamedSchedule[] {
   return [...definitions].flatMap((job) =>
     job.schedules.map((schedule) => ({
       ...schedule,

@@ -2,7 +2,6 @@ import helmet, { type HelmetOptions } from 'helmet'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Middleware } from '../context.js'
 import { environmentOf } from '../common/environment.js'
-import { PreparedHeaders } from '../server/header-list.js'
 
 /** The sources that a content security policy allows, by directive: `{ imgSrc: ["'self'", 'https://images.example.com'] }`. */
 export type ContentSecurityPolicy = Record<string, Iterable<string> | null>
@@ -54,7 +53,7 @@ export function securityHeaders(options: SecurityHeadersOptions = {}): Middlewar
 function headersFor(
   { env: _env, contentSecurityPolicy = {}, ...others }: SecurityHeadersOptions,
   isProduction: boolean,
-): PreparedHeaders {
+): Map<string, string> {
   return computeHeaders({
     // Under helmet's own `no-referrer`, browsers send `Origin: null` with forms, which csrf() rejects.
     referrerPolicy: { policy: 'strict-origin-when-cross-origin' },
@@ -73,7 +72,7 @@ function headersFor(
 }
 
 /** Returns the headers that helmet sets. They are the same for every request, so they are computed once. */
-function computeHeaders(options: HelmetOptions): PreparedHeaders {
+function computeHeaders(options: HelmetOptions): Map<string, string> {
   const headers: [name: string, value: string][] = []
   const res = {
     setHeader: (name: string, value: string) => headers.push([name, value]),
@@ -81,7 +80,7 @@ function computeHeaders(options: HelmetOptions): PreparedHeaders {
   }
   // helmet() sets the headers synchronously, and uses no other member of the request and the response.
   helmet(options)({} as IncomingMessage, res as unknown as ServerResponse, () => {})
-  return new PreparedHeaders(headers)
+  return new Map(headers)
 }
 
 /** Writes `imgSrc` as `img-src`, because helmet rejects a directive that has both spellings. */

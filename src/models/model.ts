@@ -38,7 +38,6 @@ export abstract class Model {
   /** Sets the id and the timestamps of a record before it is inserted. Existing values are kept. */
   @BeforeInsert()
   protected setGeneratedColumns(): void {
-    this.id ??= chosenIds.get(this) ?? newId()
     setGeneratedColumns(this)
   }
 
@@ -48,23 +47,6 @@ export abstract class Model {
     const now = Date.now()
     // If the new time were the same as the old one, TypeORM would let SQLite set the time, without milliseconds.
     this.updated_at = new Date(Number(this.updated_at) === now ? now + 1 : now)
-  }
-}
-
-/** The ids of the records that `insertChosenId` is inserting. */
-const chosenIds = new WeakMap<object, string>()
-
-/**
- * Writes a new record whose id the application has chosen. The record has no id until it is inserted, because TypeORM would
- * otherwise update the row that has this id.
- */
-export async function insertChosenId(record: Model, write: () => Promise<void>): Promise<void> {
-  chosenIds.set(record, record.id)
-  Reflect.deleteProperty(record, 'id')
-  try {
-    await write()
-  } finally {
-    chosenIds.delete(record)
   }
 }
 

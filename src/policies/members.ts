@@ -57,6 +57,13 @@ export interface PolicyMembers {
   canNow(ability: string, record: object): boolean
 
   /**
+   * Whether the policy of a model has a method of a name. A model without a policy allows everything.
+   *
+   * @internal
+   */
+  hasAbility(ability: string, model: Function): boolean
+
+  /**
    * The methods that find and write records, without policies: `ctx.unscoped.find(Post, id)` finds the posts of all users.
    */
   readonly unscoped: Pick<
@@ -149,6 +156,11 @@ export function policyMembers(policies: Policies): PolicyMembers & ThisType<Cont
       const { policy, allowed } = decide(this, policies, ability, record)
       if (typeof allowed === 'boolean') return allowed
       throw new AsynchronousAbility(policy.name, ability)
+    },
+
+    hasAbility(ability, model) {
+      const policy = policyOf(this, policies, model)
+      return !policy || isAbility(policy, ability)
     },
 
     get unscoped() {

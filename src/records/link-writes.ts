@@ -1,7 +1,6 @@
 import { In, type EntityManager, type EntityMetadata } from 'typeorm'
 import { ValidationErrors } from '../errors.js'
 import { humanize } from '../naming/words.js'
-import { engineOf } from '../database/engines/engines.js'
 import { isId } from '../models/ids.js'
 import type { Model } from '../models/model.js'
 import {
@@ -14,7 +13,6 @@ import {
   type Links,
 } from './links.js'
 import { recordsOf } from './loaded-relations.js'
-import { lockRow } from './locking.js'
 import { exceedsPart, inParts, sum } from './parts.js'
 import { isUnchanged, loadedElements } from '../models/record-state.js'
 import type { RecordWork } from './work.js'
@@ -33,17 +31,9 @@ export function assignmentsOf(metadata: EntityMetadata, record: object): Assignm
 }
 
 /** Whether a record is written with other links than it was read with. The order of the ids does not matter. */
-export function changesLinks(
-  metadata: EntityMetadata,
-  record: object,
-  assignments: readonly Assignment[],
-): boolean {
-  return (
-    assignments.some(
-      ({ property, ids }) => String(loadedElements(record, property)?.toSorted()) !== String(ids.toSorted()),
-    ) ||
-    // `writeWithoutLoaded` has removed the unchanged relations from the record.
-    metadata.manyToManyRelations.some(({ propertyName }) => Reflect.get(record, propertyName) !== undefined)
+export function changesLinks(record: object, assignments: readonly Assignment[]): boolean {
+  return assignments.some(
+    ({ property, ids }) => String(loadedElements(record, property)?.toSorted()) !== String(ids.toSorted()),
   )
 }
 
@@ -75,11 +65,6 @@ export async function writeLinks(
   assignments: readonly Assignment[],
 ): Promise<void> {
   const { tx } = work
-  const metadata = tx.dataSource.getMetadata(record.constructor)
-  // Without a lock, two requests that write the links of a record at the same time could leave the links of both. If the
-  // model has versions, `lockVersion` has locked the row.
-  const needsLock = !isNew && !metadata.versionColumn && engineOf(tx.dataSource).rowLock
-  if (assignments.length > 0 && needsLock) await lockRow(tx, metadata, record)
   for (const assignment of assignments) {
     const { table, toOwner, toRelated, ids } = assignment
     const owner: unknown = targetOf(toOwner).getEntityValue(record)

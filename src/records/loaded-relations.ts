@@ -3,26 +3,6 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { forgetLoaded, isUnchanged, markLoaded } from '../models/record-state.js'
 
-/**
- * Writes a record without its unchanged loaded relations. TypeORM would replace a changed key by the id of the loaded
- * record, and remove links that other requests have added since the list was loaded. Relations with `cascade` stay,
- * because TypeORM writes their records, unless the key has been changed.
- */
-export async function writeWithoutLoaded<T>(
-  metadata: EntityMetadata,
-  record: object,
-  write: () => Promise<T>,
-): Promise<T> {
-  const loaded = findLoaded(metadata, record)
-  if (loaded.length === 0) return write()
-  for (const { owner, relation } of loaded) Reflect.set(owner, relation.propertyName, undefined)
-  try {
-    return await write()
-  } finally {
-    for (const { owner, relation, value } of loaded) Reflect.set(owner, relation.propertyName, value)
-  }
-}
-
 /** Deletes a loaded relation from the object if the record's key refers to another related record by now. */
 export function dropStale(metadata: EntityMetadata, record: object): void {
   for (const relation of metadata.relations) {
@@ -32,10 +12,7 @@ export function dropStale(metadata: EntityMetadata, record: object): void {
   }
 }
 
-/**
- * Sets the keys of relations that were assigned. Otherwise, if a relation was set to null and another request has done the same,
- * TypeORM would see no change of the relation, and would write the earlier key.
- */
+/** Sets the keys of relations that were assigned. */
 export function assignKeys(metadata: EntityMetadata, record: object): void {
   for (const relation of metadata.relations) {
     if (!isSet(record, relation) || isUnchanged(record, relation.propertyName)) continue
@@ -55,28 +32,6 @@ export function markSaved(metadata: EntityMetadata, record: object): void {
 
 function isSet(record: object, { propertyName }: RelationMetadata): boolean {
   return Reflect.get(record, propertyName) !== undefined
-}
-
-interface LoadedRelation {
-  owner: object
-  relation: RelationMetadata
-  value: unknown
-}
-
-/** Finds the relations that TypeORM must not write, in a record and in the records that it writes by `cascade`. */
-function findLoaded(metadata: EntityMetadata, owner: object, seen = new Set<object>()): LoadedRelation[] {
-  if (metadata.relations.length === 0 || seen.has(owner)) return []
-  seen.add(owner)
-  return metadata.relations.flatMap((relation) => {
-    const value: unknown = Reflect.get(owner, relation.propertyName)
-    if (value === undefined) return []
-    const cascades = relation.isCascadeInsert || relation.isCascadeUpdate
-    if (isUnchanged(owner, relation.propertyName) && (!cascades || hasOtherKey(owner, relation)))
-      return [{ owner, relation, value }]
-    return cascades
-      ? recordsOf(value).flatMap((record) => findLoaded(relation.inverseEntityMetadata, record, seen))
-      : []
-  })
 }
 
 /** Returns the records that the value of a relation contains. */

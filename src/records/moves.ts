@@ -31,7 +31,7 @@ export async function isOccupied(
       .limit(1)
     const [sql, parameters] = query.getQueryAndParameters()
     // Without the lock, MariaDB returns the rows that existed when the transaction began to read.
-    const lock = engineOf(tx.dataSource).keyLock?.(tx.dataSource.driver.escape('referrer')) ?? ''
+    const lock = engineOf(tx.dataSource).rowLocks?.likeKey(tx.dataSource.driver.escape('referrer')) ?? ''
     if ((await run(tx, sql + lock, parameters)).length > 0) return true
   }
   return false

@@ -1,4 +1,5 @@
 import type { EntityMetadata } from 'typeorm'
+import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import type { ValidationErrors } from '../errors.js'
 import { memoizeByObject } from '../common/memoize.js'
 import type { Model } from '../models/model.js'
@@ -40,6 +41,8 @@ export interface Participant {
   before?(write: RecordWrite): Promise<void>
   /** Writes after the row and its links, in the savepoint of the write, as `before` does. */
   after?(write: RecordWrite): Promise<void>
+  /** Whether it writes the records that are assigned to a relation to many records, which are an error otherwise. */
+  writes?(relation: RelationMetadata): boolean
   /** Is called with the records that `find`, `findOneBy`, `findAll` or `paginate` has read, unless there are none. */
   loaded?(work: RecordWork, metadata: EntityMetadata, records: readonly Model[]): Promise<void>
 }
@@ -75,6 +78,11 @@ export function joinErrors(
   for (const [field, violations] of others.fields)
     errors.fields.set(field, [...(errors.fields.get(field) ?? []), ...violations])
   return errors
+}
+
+/** Whether something writes the records that are assigned to a relation. */
+export function writesRelation(relation: RelationMetadata): boolean {
+  return participantsFor(relation.entityMetadata).some((participant) => participant.writes?.(relation))
 }
 
 /** Whether something writes beside the row of a record. */

@@ -5,17 +5,17 @@ import { ValidationErrors } from '../errors.js'
 import { humanize } from '../naming/words.js'
 import { unreadable } from '../models/attributes/coerce.js'
 import { RECORD } from '../common/record-field.js'
-import type { Engine } from '../database/engines/engine.js'
+import type { RowLocks } from '../database/engines/engine.js'
 import { engineOf } from '../database/engines/engines.js'
 import type { Model } from '../models/model.js'
 import { readAlternatives, valueReader } from './conditions.js'
 import { run, type Row } from './fast-path/fast-path.js'
 import { assignedIds, columnWriter, linksOf, loadLinks, targetOf } from './links.js'
-import { recordsOf } from './loaded-relations.js'
 import { lockClause } from './locking.js'
 import { isOccupied } from './moves.js'
 import { inParts } from './parts.js'
-import { isUnchanged, loadedElements } from '../models/record-state.js'
+import { loadedElements } from '../models/record-state.js'
+import { valueOf } from './row.js'
 import { addScope, combineAlternatives, noRecords } from './scope.js'
 import { commonOf, enclosuresOf, memoizeWithin, waysOf } from './within.js'
 import type { Chain, Common, Enclosure } from './within.js'
@@ -30,8 +30,6 @@ interface Reference {
   common: readonly Common[]
   /** The own column of a reference to one record. */
   key?: ColumnMetadata | undefined
-  /** Whether it contains records, and not ids. */
-  hasRecords?: boolean
 }
 
 /** The values of references to one model, which must meet the same conditions. */
@@ -59,13 +57,13 @@ export interface WriteOptions {
 const referencesOf = memoizeWithin((metadata): Reference[] => {
   const ways = waysOf(metadata)
   const keys = metadata.relations.flatMap((relation): Reference[] => {
-    const { inverseEntityMetadata: target, joinColumns, isManyToMany, isLazy, propertyName: name } = relation
-    const [key, id] = [isManyToMany ? undefined : joinColumns[0], target.primaryColumns[0]]
+    const { inverseEntityMetadata: target, joinColumns, isManyToMany } = relation
+    const key = isManyToMany ? undefined : joinColumns[0]
+    if (!key) return []
     // The key to a record that contains this one leads to no other way than its own.
     const others = ways.filter(({ path }) => path[0]?.relation !== relation)
     const common = commonOf(others, target)
-    if (key) return [{ name: key.propertyName, target, referred: targetOf(key), common, key }]
-    return isManyToMany && !isLazy && id ? [{ name, target, referred: id, common, hasRecords: true }] : []
+    return [{ name: key.propertyName, target, referred: targetOf(key), common, key }]
   })
   const lists = linksOf(metadata).map(({ property: name, relation, toRelated }): Reference => {
     const target = relation.inverseEntityMetadata
@@ -123,7 +121,7 @@ export class References {
   private async readStored(): Promise<void> {
     const { metadata, record, work, options } = this
     const keys = metadata.relations.flatMap((relation) => (relation.isManyToMany ? [] : relation.joinColumns))
-    const { updateLock } = engineOf(work.tx.dataSource)
+    const updateLock = engineOf(work.tx.dataSource).rowLocks?.likeUpdate
     const lock = this.moves ? () => lockClause(work.tx) : updateLock
     ;[this.row] = await select(work.tx, metadata, keys, { id: record.id }, lock)
     if (!this.moves) return
@@ -136,13 +134,8 @@ export class References {
   }
 
   /** The values of a reference that were set since the record was read; of a record that moves, all of them. */
-  private newValues({ key, name, hasRecords }: Reference): unknown[] {
+  private newValues({ key, name }: Reference): unknown[] {
     if (key) return this.moves ? present(valueOf(this.record, key)) : this.valuesOf(key)
-    if (hasRecords) {
-      const records = isUnchanged(this.record, name) ? [] : recordsOf(Reflect.get(this.record, name))
-      // A record without an id does not exist yet. TypeORM saves it by `cascade`.
-      return records.flatMap((other) => present(Reflect.get(other, 'id')))
-    }
     const linked = loadedElements(this.record, name) ?? []
     const ids = assignedIds(this.record, name)
     if (!this.stored) return ids?.filter((id) => !linked.includes(id)) ?? []
@@ -212,7 +205,7 @@ export class References {
     const { tx } = this.work
     const read = valueReader(referred)
     const values = references.flatMap(([, all]) => all.map(read)).filter((value) => value !== unreadable)
-    const lock = Object.keys(where).length > 0 ? engineOf(tx.dataSource).keyLock : undefined
+    const lock = Object.keys(where).length > 0 ? engineOf(tx.dataSource).rowLocks?.likeKey : undefined
     const rows = await inParts([...new Set(values)], (part) => {
       const isOne = { [referred.propertyName]: In([...part]) }
       const readable = readAlternatives(target, combineAlternatives(where, isOne)) ?? noRecords
@@ -233,7 +226,7 @@ export class References {
     if (others.length === 0 || present(value).length === 0) return value
     const id = [value, ...others.map(({ relation }) => relation.propertyName)].join()
     const model = first.relation.inverseEntityMetadata
-    const { keyLock } = engineOf(this.work.tx.dataSource)
+    const keyLock = engineOf(this.work.tx.dataSource).rowLocks?.likeKey
     if (!this.anchors.has(id))
       this.anchors.set(id, await readAnchor(this.work, model, targetOf(first.key), value, others, keyLock))
     return this.anchors.get(id)
@@ -247,13 +240,6 @@ function ruleOf({ key }: Reference): 'reference' | 'references' {
 /** A value in a list, which is empty if there is none. */
 function present(value: unknown): unknown[] {
   return value === undefined || value === null ? [] : [value]
-}
-
-/** The value of a key. TypeORM would return the id of a related record that was loaded, even if the key has been changed. */
-function valueOf(record: object, key: ColumnMetadata): unknown {
-  return key.isVirtual || key.embeddedMetadata
-    ? key.getEntityValue(record)
-    : Reflect.get(record, key.propertyName)
 }
 
 /** The conditions of a record that is in a record with an id, or with other values, at the end of a way. */
@@ -271,7 +257,7 @@ export async function readAnchor(
   start: ColumnMetadata,
   value: unknown,
   path: readonly Enclosure[],
-  lock?: Engine['keyLock'],
+  lock?: RowLocks['likeKey'],
 ): Promise<unknown> {
   const column = columnWriter(tx)
   const read = valueReader(start)(value)
@@ -298,7 +284,7 @@ function select(
   { target }: EntityMetadata,
   columns: readonly ColumnMetadata[],
   where: object,
-  lock: Engine['keyLock'],
+  lock: RowLocks['likeKey'] | undefined,
   withDeleted = true,
 ): Promise<Row[]> {
   const column = columnWriter(tx)
@@ -314,7 +300,7 @@ const alias = 'referred'
 function runLocked(
   tx: EntityManager,
   query: SelectQueryBuilder<ObjectLiteral>,
-  lock: Engine['keyLock'],
+  lock: RowLocks['likeKey'] | undefined,
 ): Promise<Row[]> {
   const [sql, parameters] = query.getQueryAndParameters()
   return run(tx, sql + (lock?.(tx.dataSource.driver.escape(alias)) ?? ''), parameters)

@@ -1,9 +1,10 @@
 import 'reflect-metadata'
 import { injectable } from 'tsyringe'
-import type { Context } from '../context.js'
+import type { Context, Handler } from '../context.js'
 import type { AttributeOf } from '../models/attributes/attribute-of.js'
 import { DeclarationError, ResourceNotImplemented } from '../errors.js'
 import type { PolicyClass } from '../policies/policy.js'
+import type { ManyOptions } from './many-options.js'
 
 /** The handlers of a resource. Each handler responds to the request or throws. A returned Error is treated like a thrown one. */
 export interface Resource extends SingularResource {
@@ -35,7 +36,10 @@ export type ResourceClass<Handlers = SingularResource> = new (...dependencies: a
 /** The options of `@Resource`. */
 // Without a model, the type accepts the options of any model.
 // oxlint-disable-next-line no-explicit-any
-export interface ResourceOptions<M extends object = any> {
+export interface ResourceOptions<M extends object = any, Action extends string = string> extends ManyOptions<
+  M,
+  Action
+> {
   /** The name of the item's parameter, which contains this property of the record. The default, `post_id`, contains its id. */
   param?: string
   /** Whether there is only one item, which has no id: `/session`, not `/sessions/{session_id}`. */
@@ -74,10 +78,10 @@ export function Resource<M extends object>(
   path: string,
   options: ResourceOptions<M> & { singular: true },
 ): (target: ResourceClass) => void
-export function Resource<M extends object>(
+export function Resource<M extends object, Action extends string = never>(
   path: string,
-  options?: ResourceOptions<M>,
-): (target: ResourceClass<Resource>) => void
+  options?: ResourceOptions<M, Action>,
+): (target: ResourceClass<Resource & Record<NoInfer<Action>, Handler>>) => void
 export function Resource(path: string, options: ResourceOptions = {}) {
   return (target: ResourceClass): void => {
     describeResource(target, { path, options })

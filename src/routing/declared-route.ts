@@ -1,5 +1,6 @@
 import type { Context, Middleware } from '../context.js'
 import type { Queryable } from '../records/lists/declaration.js'
+import type { AnyManyOptions } from '../resources/many-options.js'
 import type { DeclaredPolicy } from '../policies/policy.js'
 import { DeclarationError } from '../errors.js'
 import { BaseResource } from '../resources/resource.js'
@@ -28,6 +29,9 @@ export interface RouteDeclaration
   /** Whether the route also handles PATCH. */
   includesPatch?: boolean
 }
+
+/** What a route does for many records at once. */
+export type ForMany = 'page' | 'import' | 'bulk'
 
 /** The resource of a route. */
 export interface RouteResource {
@@ -61,6 +65,12 @@ export interface RouteResource {
   queryable?: Queryable | undefined
   /** The policies of the resource and of its parents, its own last. */
   policies: readonly DeclaredPolicy[]
+  /** The options for many records at once; undefined if the resource has none. */
+  many?: AnyManyOptions | undefined
+  /** What the route does for many records. It calls the handler for each of them, except for the page of the import. */
+  forMany?: ForMany | undefined
+  /** The routes of the seven handlers and of each `@Route`, by the names of the handlers. */
+  routes: ReadonlyMap<string, DeclaredRoute>
 }
 
 /** The methods whose bodies are ignored, unless a route declares a body (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5). */

@@ -1,5 +1,5 @@
 import { DeclarationError } from '../errors.js'
-import type { RouteDeclaration } from './declared-route.js'
+import type { ForMany, RouteDeclaration } from './declared-route.js'
 import { PathPattern } from './path.js'
 
 /** A route of a resource, before it is mounted. `handler` is the name of its method. */
@@ -8,6 +8,8 @@ export interface HandlerRoute extends Pick<
   'method' | 'path' | 'aliases' | 'name' | 'hasDefaultName' | 'includesPatch' | 'readsBody' | 'description'
 > {
   handler: string
+  /** What the route does for many records at once. */
+  forMany?: ForMany
 }
 
 /** The paths of a resource, and its name for messages. */
@@ -29,7 +31,7 @@ export function sortForMounting(routes: readonly HandlerRoute[], paths: Resource
   rejectDuplicates(routes, paths.resource)
   const includesPatch = !routes.some((route) => isPatchOf(paths.item, route))
   return routes
-    .map((route) => (route.handler === 'update' ? { ...route, includesPatch } : route))
+    .map((route) => (route.handler === 'update' && !route.forMany ? { ...route, includesPatch } : route))
     .toSorted((left, right) => rankOf(left, paths) - rankOf(right, paths))
 }
 
@@ -38,7 +40,7 @@ const ranks = new Map(Object.entries({ list: 0, create: 0, new: 2, show: 2, upda
 
 /** Returns the rank of a route. A lower rank is mounted first; routes of one rank stay in the order of declaration. */
 function rankOf(route: HandlerRoute, { collection, item }: ResourcePaths): number {
-  const rank = ranks.get(route.handler)
+  const rank = route.forMany ? undefined : ranks.get(route.handler)
   if (rank !== undefined) return rank
   const continuesWithText = /^\/[^{]/.test(route.path.slice(collection.length))
   // `show` could receive its requests: `drafts` would be a `post_id`.

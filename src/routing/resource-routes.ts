@@ -8,8 +8,9 @@ import { handlerMiddleware, nestedMiddleware } from '../resources/decorations.js
 import { descriptionOf } from '../resources/describe.js'
 import type { RouteOptions } from '../resources/decorations.js'
 import type { ResourceDefinition } from '../resources/scanner.js'
-import type { RouteDeclaration } from './declared-route.js'
+import type { DeclaredRoute, RouteDeclaration } from './declared-route.js'
 import { toMiddleware } from './handler.js'
+import { hasMany, listManyRoutes, manyHandler, middlewareForMany, withExport } from './many-routes.js'
 import type { Mount } from './mount.js'
 import { PathPattern } from './path.js'
 import { sortForMounting, type HandlerRoute, type ResourcePaths } from './mount-order.js'
@@ -27,7 +28,7 @@ export function createResourceRoutes(
   mount: Mount,
   path: string,
   injector: Injector,
-): { item: Mount; routes: RouteDeclaration[] } {
+): { item: Mount; routes: RouteDeclaration[]; routesByHandler: Map<string, DeclaredRoute> } {
   const { resource, options, decorations } = definition
   checkPath(path, resource.name)
   const { singular: isSingular = false, model, fields, policy, requireMatch: requiresMatch } = options
@@ -45,8 +46,11 @@ export function createResourceRoutes(
   const handlerRoutes = [
     ...listActionRoutes(definition, paths),
     ...listDecoratedRoutes(definition, path, isSingular ? undefined : param),
+    ...listManyRoutes(options, path),
   ]
-  const routes = sortForMounting(handlerRoutes, paths).map(({ handler, ...route }) => ({
+  const many = hasMany(options) ? options : undefined
+  const routesByHandler = new Map<string, DeclaredRoute>()
+  const routes = sortForMounting(handlerRoutes, paths).map(({ handler, forMany, ...route }) => ({
     ...route,
     host: mount.host,
     scopes: mount.scopes,
@@ -69,15 +73,24 @@ export function createResourceRoutes(
       fields,
       queryable: decorations.methods.get(handler)?.queryable,
       policies,
+      many,
+      forMany,
+      routes: routesByHandler,
     },
-    middleware: appendMiddleware(handlerMiddleware(decorations, handler)),
-    handler: handle(handler, route.method),
+    middleware: appendMiddleware(
+      forMany ? middlewareForMany(definition, handler, forMany) : handlerMiddleware(decorations, handler),
+    ),
+    handler: forMany ? manyHandler(forMany, `${resource.name}.${handler}`) : handle(handler, route.method),
     declared: Reflect.get(resource.prototype, handler),
   }))
   const key = { param: isSingular ? undefined : param, property: itemKey ?? 'id' }
   const parents = [...mount.parents, { key: names.param, model, ...key }]
   const middleware = appendMiddleware(nestedMiddleware(decorations))
-  return { item: mount.with({ path: itemPath, itemPath, parents, policies, middleware }), routes }
+  return {
+    item: mount.with({ path: itemPath, itemPath, parents, policies, middleware }),
+    routes,
+    routesByHandler,
+  }
 }
 
 /** @throws DeclarationError when the last segment of the path isn't a word */
@@ -89,13 +102,14 @@ function checkPath(path: string, name: string): void {
 }
 
 /** Returns a function that creates the middleware of a handler, with a guard if it writes and has policies. */
-function handlerFactory({ resource }: ResourceDefinition, injector: Injector, hasPolicies: boolean) {
+function handlerFactory({ resource, options }: ResourceDefinition, injector: Injector, hasPolicies: boolean) {
   const callWithResource = injector.factory<object>(resource)
   return (name: string, method: string): Middleware => {
     // The scanner and `@Route` have checked that each handler is a method, so `?.` is for the compiler only.
     const call: Handler = (ctx) =>
       callWithResource(ctx, (instance) => (instance as Record<string, Handler>)[name]?.(ctx))
     const middleware = toMiddleware(call, `${resource.name}.${name}`)
+    if (name === 'list' && options.csv) return withExport(middleware)
     return hasPolicies && !SAFE_METHODS.includes(method) ? guard(middleware) : middleware
   }
 }
@@ -120,7 +134,9 @@ function listActionRoutes(definition: ResourceDefinition, paths: ResourcePaths):
   const names = pathNames(paths.collection, options.singular)
   return actions.map(({ handler, method, on, suffix, name }) => {
     const description = descriptionOf(resource.prototype, handler) || {}
-    return { handler, method, path: paths[on] + suffix, name: names[name], description }
+    const path = paths[on] + suffix
+    const aliases = handler === 'list' && options.csv ? [`${path}.csv`] : []
+    return { handler, method, path, aliases, name: names[name], description }
   })
 }
 

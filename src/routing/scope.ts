@@ -16,6 +16,16 @@ import { RouteTable } from './route-table.js'
 import { PathPattern } from './path.js'
 import { StaticFolder } from './static-folder.js'
 
+declare module '../context.js' {
+  interface Extension {
+    /**
+     * Declares routes and middleware in the scope that is extended: the application, a group or a host. Each scope can have its own
+     * extension of this kind.
+     */
+    declare?(scope: Scope): void
+  }
+}
+
 /** A parameter in the query or the fragment of a redirect's target. */
 const parameter = /\{\*?([A-Za-z_]\w*)\}/g
 
@@ -251,8 +261,15 @@ export class Scope {
   private mountResource(definition: ResourceDefinition, path: string, mount: Mount): Scope {
     const { resource, decorations } = definition
     const { table, items, injector, policies } = this.declarations
-    const { item, routes } = createResourceRoutes(definition, mount, mount.pathOf(path), injector)
-    for (const route of routes) table.add(route)
+    const resourceRoutes = createResourceRoutes(definition, mount, mount.pathOf(path), injector)
+    const { item, routes, routesByHandler } = resourceRoutes
+    for (const route of routes) {
+      const { action = '', forMany } = route.resource ?? {}
+      // An API application has no pages.
+      if (forMany === 'page' && this.declarations.options.api) continue
+      const declared = table.add(route)
+      if (!forMany) routesByHandler.set(action, declared)
+    }
     for (const used of middlewareOf(decorations)) this.declarations.addMiddleware(injector.toFunction(used))
     for (const { model, policy } of item.policies) if (!policies.has(model)) policies.set(model, policy)
     const scope = new Scope(this.declarations, item)

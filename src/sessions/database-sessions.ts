@@ -90,8 +90,8 @@ class DatabaseSessions extends ExpiringTable implements SessionStore {
 
   /** Reads a row. On a cluster, the query waits until this node has the writes of the others. */
   private async read(query: SelectQueryBuilder<ObjectLiteral>): Promise<Row | undefined> {
-    const { isCluster, afterOthers = '' } = engineOf(this.database)
-    if (!isCluster?.(this.database)) return query.getRawOne<Row>()
+    const afterOthers = engineOf(this.database).afterOthers?.(this.database)
+    if (afterOthers === undefined) return query.getRawOne<Row>()
     const [sql, values] = query.getQueryAndParameters()
     const [row]: Row[] = await this.database.query(afterOthers + sql, values)
     return row

@@ -2,6 +2,7 @@ import { directionOf } from '../translations/formatters.js'
 import type { ListQuery } from '../records/lists/query/list-query.js'
 import type { Pagination } from '../records/lists/pagination.js'
 import { ActionButtons, type ActionButtonOptions } from './forms/action-button.js'
+import { bulkBox, bulkForm } from './forms/bulk-form.js'
 import { display, time } from './display.js'
 import type { FormOptions } from './forms/fields.js'
 import { emptyList, filterForm, type FilterFormOptions } from './forms/filter-form.js'
@@ -39,6 +40,10 @@ export interface ViewHelpers {
   sortLink(query: ListQuery, column: string, text?: string): Html
   /** Renders the text of an empty list, and a link that removes the filters if they are the reason. */
   emptyList(query: ListQuery, text?: string): Html
+  /** Renders the form with the actions of the option `bulk`: `bulkForm(query, pagination)`. Empty if the list is. */
+  bulkForm(query: ListQuery, pagination: Pagination): Html
+  /** Renders the checkbox that selects a record for `bulkForm`: `bulkBox(post)`. */
+  bulkBox(record: { id: string }): Html
   /** Renders links to the other pages of a list. */
   paginator(pagination: Pagination): Html
   /** Renders links to the lists of all resources that are not nested. */
@@ -73,6 +78,8 @@ export function viewHelpers(context: ViewContext): ViewHelpers & ViewContext['pa
     filterForm: (query, options) => filterForm(context, query, options),
     sortLink: (query, column, text) => sortLink(context, query, column, text),
     emptyList: (query, text) => emptyList(context, query, text),
+    bulkForm: (query, pagination) => bulkForm(context, query, pagination),
+    bulkBox: (record) => bulkBox(context, record),
     paginator: (pagination) => paginator(context, pagination),
     collectionLinks: () => collectionLinks(context),
     nestedLinks: (record) => nestedLinks(context, record),

@@ -1,4 +1,4 @@
-import type { Context } from '../context.js'
+import type { Context, Middleware } from '../context.js'
 import type { Assets } from '../http/static/assets.js'
 import { pooledRandomBytes } from '../common/random.js'
 import { submittedValue } from '../http/binder.js'
@@ -22,6 +22,7 @@ export class PageContext implements ViewContext {
   readonly currentUrl: string
   readonly locale: string
   private readonly catalog: Catalog
+  private actions: readonly { action: string; path: string }[] | undefined
 
   constructor(
     private readonly ctx: Context,
@@ -67,6 +68,24 @@ export class PageContext implements ViewContext {
     return this.ctx.canNow(ability, record)
   }
 
+  bulkActions(): readonly { action: string; path: string }[] {
+    return (this.actions ??= this.findActions())
+  }
+
+  get bulkKey(): string | undefined {
+    return this.ctx.route?.resource?.itemKey
+  }
+
+  /** The actions of the option `bulk`, without those that the policy lacks, and `update`, which needs a form. */
+  private findActions(): readonly { action: string; path: string }[] {
+    const { many, routes, model } = this.ctx.route?.resource ?? {}
+    const [list] = [routes?.get('list')]
+    return (many?.bulk ?? []).flatMap((action) => {
+      const isOffered = action !== 'update' && list && model && this.ctx.hasAbility(action, model)
+      return isOffered ? [{ action, path: `${list.url(this.ctx.params)}/bulk/${action}` }] : []
+    })
+  }
+
   has(id: string): boolean {
     return this.catalog.has(this.locale, id)
   }
@@ -86,7 +105,8 @@ export class PageContext implements ViewContext {
   private pagesOf(item: string): readonly DeclaredRoute[] {
     const pages = this.table.firstPagesOf(item)
     if (!this.ctx.route) return pages
-    return pages.filter(({ middleware }) => middleware.every(({ admits }) => admits?.(this.ctx) ?? true))
+    const admits = ({ extension }: Middleware): boolean => extension?.admits?.(this.ctx) ?? true
+    return pages.filter(({ middleware }) => middleware.every(admits))
   }
 }
 

@@ -26,6 +26,10 @@ export interface ViewContext {
   readonly currentUrl: string
   /** The collections and singular resources that are nested in a record, or, without a record, in none. */
   collections?(record?: object): CollectionLink[]
+  /** The actions for many records that the policy has, and their paths. */
+  bulkActions?(): readonly { action: string; path: string }[]
+  /** The property of a record by which they select it. */
+  readonly bulkKey?: string | undefined
   /** Whether the user may do something with a record. */
   can?(ability: string, record: object): boolean
   /** The submitted value of a field, if it could not be read as the field's type; else undefined. */

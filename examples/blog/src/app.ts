@@ -3,10 +3,9 @@ import { CommentsResource } from './actions/comments.js'
 import { home } from './actions/home.js'
 import { PostsResource } from './actions/posts.js'
 import { database } from './database.js'
-import { container } from './services.js'
 
 /** The application's middleware and routes, in order. A route runs the middleware registered above it. */
-export const app = new App({ container, sessionName: '_blog_session' })
+export const app = new App({ sessionName: '_blog_session' })
 
 // Redirects HTTP to HTTPS in production.
 app.use(forceSSL())

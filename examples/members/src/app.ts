@@ -18,14 +18,9 @@ import { SessionResource } from './actions/session.js'
 import { authenticateUser } from './authentication.js'
 import { database } from './database.js'
 import { jobs } from './jobs.js'
-import { container } from './services.js'
 
 /** The application's middleware and routes, in order. A route runs the middleware registered above it. */
-export const app = new App({
-  container,
-  sessionName: '_members_session',
-  sessionStore: databaseSessions(database),
-})
+export const app = new App({ sessionName: '_members_session', sessionStore: databaseSessions(database) })
 
 // Redirects HTTP to HTTPS in production.
 app.use(forceSSL())

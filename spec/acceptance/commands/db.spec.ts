@@ -1,6 +1,6 @@
 import Sqlite from 'better-sqlite3'
 import { expect } from 'chai'
-import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { kit, newApplication, root, type Run } from '../../support/kit.js'
 import { freePort } from '../../support/servers/free-port.js'
@@ -107,15 +107,17 @@ describe('kit db', function () {
   it('runs src/seeds.ts in a transaction', async () => {
     await db('migrate')
     const seeds = join(application.folder, 'src/seeds.ts')
-    const empty = readFileSync(seeds, 'utf8')
-    const body = `{ await tx.save(tx.create(Post, { title: 'Seeded' })) }`
-    const filled = empty.replace('(_tx', '(tx').replace(/\{\}\s*$/, body)
-    writeFileSync(seeds, `import { Post } from './models/post.js'\n${filled}`)
+    expect((await db('seed')).errors).to.match(
+      /^There is no src\/seeds\.ts\. Write it: export async function seed\(/,
+    )
+    const head = "import type { EntityManager } from 'typeorm'\nimport { Post } from './models/post.js'\n"
+    const body = "{ await tx.save(tx.create(Post, { title: 'Seeded' })) }"
+    writeFileSync(seeds, `${head}export async function seed(tx: EntityManager) ${body}`)
     expect(await db('seed')).to.deep.equal(written('src/seeds.ts has been run.'))
     writeFileSync(seeds, readFileSync(seeds, 'utf8').replace(/ \}$/, `; throw new Error('no') }`))
     expect((await db('seed')).status).to.equal(1)
     expect(rows()).to.deep.equal([{ title: 'Seeded' }])
-    writeFileSync(seeds, empty)
+    rmSync(seeds)
   })
 
   it('does not drop or reset without confirmation', async () => {

@@ -1,7 +1,8 @@
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { expect } from 'chai'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parse } from 'yaml'
 import { unformatted } from '../../support/formatted.js'
 import { environment, kit, newApplication, root } from '../../support/kit.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
@@ -27,16 +28,16 @@ describe('kit new blog', () => {
   after(() => rmSync(folder, { recursive: true }))
 
   it('writes examples/blog as it is before it has resources', async () => {
-    const run = await kit(folder, ['new', 'blog', '--skip-install', '--kit', '^0.1.0'])
+    const run = await kit(folder, ['new', 'blog', '--skip-install', '--skip-git', '--kit', '^0.1.0'])
     expect(run.status).to.equal(0)
     expect(run.output).to.equal(
       [
-        'created blog with 22 files',
+        'created blog with 29 files',
         '',
         'Next:',
         '  cd blog',
         '  npm install',
-        '  npx kit generate resource post title description:nulls.Text',
+        '  npx kit generate resource post title description:nulls.Text --spec full',
         '  npx kit db migrate',
         '  npx kit dev',
         '',
@@ -45,8 +46,17 @@ describe('kit new blog', () => {
     )
     const written = filesIn(join(folder, 'blog'))
     expect(Object.keys(written).toSorted()).to.deep.equal([
+      '.dockerignore',
+      '.editorconfig',
+      '.env.example',
+      '.github/workflows/ci.yml',
       '.gitignore',
       '.mocharc.json',
+      '.node-version',
+      '.oxfmtrc.json',
+      '.oxlintrc.json',
+      'AGENTS.md',
+      'Dockerfile',
       'README.md',
       'locales/application.en-us.yaml',
       'ormconfig.ts',
@@ -62,8 +72,6 @@ describe('kit new blog', () => {
       'src/app.ts',
       'src/database.ts',
       'src/main.ts',
-      'src/seeds.ts',
-      'src/services.ts',
       'templates/home.pug',
       'templates/layout.pug',
       'tsconfig.json',
@@ -75,6 +83,19 @@ describe('kit new blog', () => {
         .replace(/^\(cd .*\n/m, '')
       expect(content, name).to.equal(name === 'src/app.ts' ? withoutResources(example) : example)
     }
+  })
+
+  it('makes a Git repository without a commit, unless there is one around it', async () => {
+    const { output } = await kit(folder, ['new', 'tracked', '--skip-install', '--kit', '^0.1.0'])
+    expect(output).to.match(/^created tracked with 29 files, in a new Git repository\n/)
+    const status = execFileSync('git', ['status', '--porcelain'], {
+      cwd: join(folder, 'tracked'),
+      encoding: 'utf8',
+    })
+    expect(status).to.match(/^\?\? \.dockerignore\n/)
+    const inside = await kit(join(folder, 'tracked'), ['new', 'inner', '--skip-install', '--kit', '^0.1.0'])
+    expect(inside.output).to.match(/^created inner with 29 files\n/)
+    expect(existsSync(join(folder, 'tracked/inner/.git'))).to.equal(false)
   })
 
   it('rejects a folder that is not empty, and leaves it as it is', async () => {
@@ -116,6 +137,12 @@ describe('kit new blog', () => {
       await kit(parent, ['new', 'my-api', '--api', '--db', engine, '--skip-install', '--kit', '^0.1.0'])
       expect(readFileSync(join(parent, 'my-api/ormconfig.ts'), 'utf8')).to.include(`test: { url: '${url}' }`)
       expect(readFileSync(join(parent, 'my-api/README.md'), 'utf8')).to.include('`npx kit db create`')
+      const compose = readFileSync(join(parent, 'my-api/compose.yaml'), 'utf8')
+      const workflow = readFileSync(join(parent, 'my-api/.github/workflows/ci.yml'), 'utf8')
+      expect(Object.keys(parse(compose).services)).to.deep.equal(['database'])
+      expect(parse(workflow).jobs.test.services.database.image).to.equal(
+        parse(compose).services.database.image,
+      )
       const manifest = JSON.parse(readFileSync(join(parent, 'my-api/package.json'), 'utf8'))
       expect(manifest.dependencies).to.have.property(driver)
       expect(manifest.dependencies).not.to.have.property('better-sqlite3')
@@ -154,6 +181,33 @@ for (const [kind, options] of [
 
     it('has no pages if it is an API', () => {
       expect(existsSync(join(application.folder, 'templates'))).to.equal(kind === 'web')
+    })
+
+    it('passes its own check, with what can be generated into it', async () => {
+      for (const words of [
+        'auth',
+        'resource post title body:nulls.Text tags:json price:decimal --owner user --locking --spec full',
+        'resource comment body:text --parent post --spec full',
+        'job clean_up days:int --schedule @daily',
+      ]) {
+        const { status, errors } = await kit(application.folder, ['generate', ...words.split(' ')])
+        expect(status, errors).to.equal(0)
+      }
+      const check = spawnSync('npm', ['run', '--silent', 'check'], {
+        cwd: application.folder,
+        env: environment(),
+        encoding: 'utf8',
+      })
+      expect(check.status, check.stdout + check.stderr).to.equal(0)
+    })
+
+    it('follows its Dockerfile', () => {
+      const { folder } = application
+      const text = readFileSync(join(folder, 'Dockerfile'), 'utf8')
+      const [, build = ''] = /^RUN npm ci && (.+) && npm ci --omit=dev$/m.exec(text) ?? []
+      execFileSync('sh', ['-c', build], { cwd: folder, env: environment(), stdio: 'pipe' })
+      const [, command = ''] = /^CMD \["(.+)", "start"\]$/m.exec(text) ?? []
+      expect(existsSync(join(folder, command))).to.equal(true)
     })
   })
 }

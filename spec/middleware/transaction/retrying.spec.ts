@@ -1,7 +1,9 @@
 import { expect } from 'chai'
 import { App } from '../../../src/index.js'
 import { TransactionConflict } from '../../../src/errors.js'
-import { ReplicaFailed } from '../../../src/database/replicas/request-server.js'
+import type { QueryRunner } from 'typeorm'
+import type { Servers } from '../../../src/database/replicas/servers.js'
+import { visitsTo } from '../../../src/database/replicas/visit.js'
 import { retrying, type RetryingOptions } from '../../../src/middleware/transaction/retrying.js'
 import { captureLog } from '../../../src/testing/index.js'
 import { Site } from '../../support/site.js'
@@ -35,24 +37,44 @@ describe('A request with a conflict', () => {
 })
 
 describe('A request whose replica fails', () => {
+  const servers: Servers = {
+    hasReplica: true,
+    choose: async (_primary, { allowsReplica }) =>
+      allowsReplica
+        ? { name: 'replica', isAhead: false, createRunner: () => ({}) as QueryRunner }
+        : { name: 'primary', isAhead: false },
+    commit: async () => undefined,
+    position: async () => 0n,
+    stop: async () => {},
+  }
+  const visitOf = visitsTo(servers, 5000, {
+    visitorOf: () => 'ada',
+    secretsOf: () => ['a secret of thirty-two characters'],
+    addLogFields: () => {},
+  })
+
   /** The runs of a request whose first one fails, with the server of each, and the status of its response. */
   async function runs(
     method: 'get' | 'post' | 'put',
     options: RetryingOptions,
   ): Promise<(string | number)[]> {
-    const servers: string[] = []
+    const used: string[] = []
     const app = new App({ api: true, logger: captureLog().logger })
-    app[method]('/', (ctx) =>
-      retrying(ctx, options, async ({ needsPrimary }) => {
-        servers.push(needsPrimary ? 'primary' : 'replica')
-        if (!needsPrimary) throw new ReplicaFailed()
+    app[method]('/', (ctx) => {
+      const visit = visitOf(ctx)
+      const work = async (): Promise<void> => {
+        const server = await visit.open({} as QueryRunner, { readOnly: true })
+        used.push(server.isReplica ? 'replica' : 'primary')
+        if (server.isReplica) server.note(new Error('The connection is lost.'))
+        visit.rejectFailure()
         ctx.status = 204
-      }),
-    )
+      }
+      return retrying(ctx, options, ({ reset }) => visit.run(work, reset))
+    })
     const site = await Site.open(app)
     const { status } = await site[method]('/')
     await site.close()
-    return [...servers, status]
+    return [...used, status]
   }
 
   it('runs again on the primary if its method is idempotent, whatever the number of retries', async () => {

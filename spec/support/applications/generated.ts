@@ -36,11 +36,10 @@ export class Application {
   static web(): Application {
     const application = new Application()
     for (const [path, content] of exampleBlog()) {
-      if (generated.test(path) || path === 'src/seeds.ts') continue
+      if (generated.test(path)) continue
       application.write(path, path === 'src/app.ts' ? withoutResources(content) : content)
     }
     application.write('locales/.gitkeep', '')
-    application.write('src/seeds.ts', 'export async function seed() {}\n')
     return application
   }
 

@@ -265,7 +265,12 @@ async function reset(database: Database): Promise<void> {
   await migrate(database)
 }
 
+const NO_SEEDS =
+  'There is no src/seeds.ts. Write it: export async function seed(tx: EntityManager) { ... }, ' +
+  'which creates the first records. Check for existing ones, so that you can run it again.'
+
 async function seed(database: Database): Promise<void> {
+  if (!existsSync('src/seeds.ts')) throw new CommandError(NO_SEEDS)
   const work = await load<(tx: EntityManager) => Promise<void>>('src/seeds', 'seed')
   await database.open()
   await database.transaction(work)

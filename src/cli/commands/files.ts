@@ -45,10 +45,11 @@ async function withFiles(run: (files: StoredFiles) => Promise<string>): Promise<
       'The application stores no files. Generate an attribute (`kit generate resource item photo:image`), or add ' +
         'app.extend(files) to src/app.ts.',
     )
+  const { checkFiles } = await import('../../files/checks.js')
   const { database } = files.internal
   try {
     await database.open()
-    await files.internal.check()
+    await checkFiles(files.internal)
     console.log(await run(files))
   } finally {
     await app.close()

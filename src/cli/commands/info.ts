@@ -4,6 +4,7 @@ import { placeOf } from '../../database/engines/create-drop.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { enterApplication, manifestOf } from '../support/application-folder.js'
 import { loadApp, loadDatabase } from '../support/application-modules.js'
+import { loadEnvFile } from '../support/env-file.js'
 import { isStale } from '../support/compilation.js'
 import { toJson } from '../support/output.js'
 import { table } from '../support/table.js'
@@ -33,6 +34,7 @@ async function info({ json }: { json?: boolean }): Promise<void> {
     resource_kit: manifestOf(join(import.meta.dirname, '../../../..'))?.version ?? 'unknown',
     node: process.version,
     environment: currentEnvironment(),
+    variables: loadEnvFile(root) ?? 'no .env was read',
     address: app.address,
     engine: database.options.type,
     database: placeOf(database),

@@ -1,4 +1,5 @@
 import { Command, Option } from 'commander'
+import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { basename, resolve } from 'node:path'
 import { ChangeFailed, CommandError } from '../../command-errors.js'
@@ -9,6 +10,7 @@ import { kitDependency, npm } from '../support/packed-kit.js'
 interface Options {
   api?: boolean
   db: Engine
+  skipGit?: boolean
   skipInstall?: boolean
   kit?: string
 }
@@ -24,6 +26,7 @@ export function newCommand(): Command {
     .argument('<name>', `name of the application and its folder: ${NAME_RULE}`, parseName)
     .option('--api', 'create an API without pages and sessions')
     .addOption(new Option('--db <engine>', 'database engine').choices(Object.keys(ENGINES)).default('sqlite'))
+    .option('--skip-git', 'do not make a Git repository')
     .option('--skip-install', 'do not run npm install')
     .option('--kit <version>', 'depend on this version of resource-kit', parseVersion)
     .addHelpText('after', '\nExample:\n  $ kit new blog\n  $ kit new shop --api --db postgres')
@@ -34,7 +37,8 @@ async function create(path: string, options: Options): Promise<void> {
   const folder = resolve(path)
   rejectOccupied(folder, path)
   const count = await writeApplication(folder, options)
-  console.log(`created ${path} with ${count} files`)
+  const isRepository = !options.skipGit && initRepository(folder)
+  console.log(`created ${path} with ${count} files${isRepository ? ', in a new Git repository' : ''}`)
   if (!options.skipInstall) {
     console.log('running npm install, which takes minutes if it has to compile the driver of the database')
     // In a terminal, npm shows its progress. The output of its scripts would be hidden until one fails.
@@ -61,6 +65,13 @@ async function writeApplication(folder: string, { api, db, kit }: Options): Prom
     if (firstMade) rmSync(firstMade, { recursive: true, force: true })
     throw error
   }
+}
+
+/** Makes a Git repository, unless the folder is in one, or there is no Git. Returns whether it was made. */
+function initRepository(folder: string): boolean {
+  const git = (...args: string[]): boolean =>
+    spawnSync('git', args, { cwd: folder, stdio: 'ignore' }).status === 0
+  return !git('rev-parse', '--is-inside-work-tree') && git('init', '--quiet')
 }
 
 /** Creates a folder, and returns the first one that did not exist before. */
@@ -127,8 +138,8 @@ function nextSteps(path: string, { api, db, skipInstall }: Options): string {
   const steps = [
     `cd ${path}`,
     ...(skipInstall ? ['npm install'] : []),
-    ...(db === 'sqlite' ? [] : ['npx kit db create']),
-    'npx kit generate resource post title description:nulls.Text',
+    ...(db === 'sqlite' ? [] : ['docker compose up -d --wait', 'npx kit db create']),
+    'npx kit generate resource post title description:nulls.Text --spec full',
     'npx kit db migrate',
     'npx kit dev',
   ]

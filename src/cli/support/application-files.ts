@@ -55,7 +55,7 @@ interface ApplicationChoices {
 /** Returns the files of a new application. */
 export function applicationFiles(application: ApplicationChoices): CreateFile[] {
   const words = wordsOf(application)
-  return ['common', application.kind].flatMap((scaffold) => {
+  return ['common', application.kind, application.engine].flatMap((scaffold) => {
     const folder = join(frameworkScaffolds, 'application', scaffold)
     return filesIn(folder)
       .toSorted()
@@ -79,6 +79,7 @@ function wordsOf({ name, engine, version }: ApplicationChoices): Record<string, 
     title: parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)).join(' '),
     resource_kit: version,
     database_note: note,
+    ci_url: url(identifier, 'ci'),
     development_url: url(identifier, 'development'),
     test_url: url(identifier, 'test'),
     production_url: url(identifier, 'production'),

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { CommandError, NoApplication } from '../../command-errors.js'
+import { loadEnvFile } from './env-file.js'
 
 /** The fields of package.json that commands use. */
 export interface Manifest {
@@ -20,7 +21,7 @@ function findApplication(from = process.cwd()): string | undefined {
 }
 
 /**
- * Changes the working directory to the application's folder, and returns it.
+ * Changes the working directory to the application's folder, reads its `.env`, and returns the folder.
  *
  * @throws NoApplication when there is no application
  */
@@ -28,6 +29,7 @@ export function enterApplication(): string {
   const root = findApplication()
   if (root === undefined) throw new NoApplication(process.cwd())
   process.chdir(root)
+  loadEnvFile(root)
   return root
 }
 

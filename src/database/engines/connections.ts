@@ -1,8 +1,17 @@
 import { ServiceUnavailable } from '../../errors.js'
-import type { ConnectionLimits } from './engine.js'
 import { rejectOwnWait } from './own-waits.js'
 import { Semaphore } from '../../common/semaphore.js'
 import { answerTimeout, type WatchedConnection } from './server-watch.js'
+
+/** The limits of the connections to a database. */
+export interface ConnectionLimits {
+  /** The number of connections. */
+  size: number
+  /** Milliseconds that a query waits for a connection, for the write lock, or for the locks of others. */
+  acquireTimeout: number
+  /** Milliseconds after which a statement is canceled; undefined for no limit. */
+  statementTimeout?: number | undefined
+}
 
 /** The milliseconds after `statementTimeout` at which a connection without a response counts as lost. */
 export const socketTimeoutMargin = 5000

@@ -9,9 +9,8 @@ import type {
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { AttributeKind } from '../../models/attributes/attributes.js'
-import type { ConnectionProblem } from './connection-errors.js'
-import type { Ping } from './connections.js'
-import type { Replication, Servers } from '../replicas/servers.js'
+import type { ConnectionProblem } from './connection-hints.js'
+import type { ConnectionLimits, Ping } from './connections.js'
 
 /** The alias of the counts of `paginate`. An engine may cache their results, but not those of any other query. */
 export const COUNT_ALIAS = 'counted_records'
@@ -53,16 +52,6 @@ export type Problem =
   /** The user lacks the privilege. */
   | 'denied'
 
-/** The limits of the connections to a database. */
-export interface ConnectionLimits {
-  /** The number of connections. */
-  size: number
-  /** Milliseconds that a query waits for a connection, for the write lock, or for the locks of others. */
-  acquireTimeout: number
-  /** Milliseconds after which a statement is canceled; undefined for no limit. */
-  statementTimeout?: number | undefined
-}
-
 /** The names in an error: its columns, its index, or the column whose own check failed. */
 export type ErrorName = 'columns' | 'index' | 'checkedColumn'
 
@@ -103,6 +92,18 @@ export interface ServerCommands {
 export interface Lock {
   acquire: string
   release: string
+  /** Whether the lock does not hold for the whole database, because of a pooler or a cluster. */
+  isPartial(dataSource: DataSource): boolean
+}
+
+/** How rows are locked. */
+export interface RowLocks {
+  /** TypeORM's mode for rows that will be changed. */
+  mode(metadata: EntityMetadata): FindOneOptions['lock']
+  /** The end of a SELECT that locks rows of an alias as a foreign key does. */
+  likeKey(alias: string): string
+  /** The end of a SELECT that locks rows of an alias as an UPDATE does. */
+  likeUpdate(alias: string): string
 }
 
 /** A table, and a table that it refers to. */
@@ -126,12 +127,26 @@ export interface TextComparison {
   sql(column: string, placeholders: readonly string[]): string
 }
 
+/** A comparison of the beginning of a text. */
+export interface PrefixComparison extends TextComparison {
+  /** The statement that creates the index of the comparison. */
+  createIndex(runner: QueryRunner, name: string, table: string, column: string): string | Promise<string>
+}
+
 export interface Index {
   columns: string[]
   /** Whether the index can find text by its beginning. */
   findsPrefixes: boolean
   /** Whether the index has the order of the engine's ORDER BY. */
   sorts: boolean
+}
+
+/** How a statement that a person types is run: see `kit query`. */
+export interface Inspection {
+  /** The beginning of a statement that returns the plan of another one. */
+  explain: 'EXPLAIN' | 'EXPLAIN QUERY PLAN'
+  /** Lets the connection of a read-only transaction reject writes, and statements that take longer. */
+  protect(runner: QueryRunner, milliseconds: number): Promise<unknown>
 }
 
 /** All differences between the engines. Other code uses these members, and never compares an engine's name. */
@@ -149,18 +164,16 @@ export interface Engine {
   readonly conflictRollsBack?: true
   /** Whether a change of the schema commits the transaction. */
   readonly schemaChangesCommit?: true
-  /** Whether cached statements can write the records of plain models. */
-  readonly hasFastWrites?: true
+  /** Whether a new row cannot have `DEFAULT` as the value of a column. */
+  readonly lacksDefault?: true
   /** Whether requests can read from `replicas`. */
   readonly hasReplicas?: true
   /** The time of the server's clock, in milliseconds since 1970, in SQL. It is the same within a statement. */
   readonly now: string
   /** The end of a SELECT that locks its rows, and leaves out locked ones; undefined if a transaction locks the whole database. */
   readonly skipLocked?: 'FOR UPDATE SKIP LOCKED'
-  /** The end of a SELECT that locks rows of an alias as a foreign key does; undefined if a transaction locks the database. */
-  keyLock?(alias: string): string
-  /** The end of a SELECT that locks rows of an alias as an UPDATE does; undefined if a transaction locks the database. */
-  updateLock?(alias: string): string
+  /** How rows are locked; undefined if each transaction that writes locks the whole database. */
+  readonly rowLocks?: RowLocks
   /** Whether a query can contain an UPDATE. */
   readonly updatesInQueries?: true
   /** Whether a transaction that has locked a row can still read the row as it was at the transaction's first read. */
@@ -171,24 +184,10 @@ export interface Engine {
   /**
    * Configures TypeORM's driver: limits connections, stores datetimes in UTC, and makes types the same on all engines.
    *
-   * @returns a ping that does not wait for the connections of requests
+   * @returns a ping that does not wait for the connections of requests. It throws ServiceUnavailable when the database can no
+   *   longer be used although it responds
    */
   adapt(dataSource: DataSource, limits: ConnectionLimits): Ping
-  /** @throws ServiceUnavailable when the open database can no longer be used although it responds */
-  check?(dataSource: DataSource): Promise<void>
-  /** Reads settings of the server that other methods need, as soon as the database is open. */
-  opened?(dataSource: DataSource): Promise<void>
-  /**
-   * Begins to watch the servers of a database, which need not be open if it is PostgreSQL. Returns undefined if the database has
-   * only one.
-   *
-   * @param log receives a sentence about each change of the servers
-   */
-  servers?(
-    dataSource: DataSource,
-    replicas: Replication,
-    log: (change: string) => void,
-  ): Promise<Servers | undefined>
   /** Whether each query of a transaction returns what is committed when the query begins, as outside of one (READ COMMITTED). */
   readsCommitted?(dataSource: DataSource, isolation: IsolationLevel | undefined): boolean
   /** Limits how long the later statements of a transaction wait for a lock, in milliseconds. */
@@ -198,6 +197,7 @@ export interface Engine {
   beginReadOnly(runner: QueryRunner, isolation: IsolationLevel | undefined): Promise<void>
   /** Reads the rows of a query in a transaction, some at a time, at the pace of their reader. */
   rows(runner: QueryRunner, sql: string, values: unknown[]): AsyncIterable<unknown[]>
+  readonly inspection: Inspection
   /** Closes a connection in an unknown state, so that it does not return to the pool. */
   discard?(runner: QueryRunner): Promise<void>
 
@@ -206,16 +206,12 @@ export interface Engine {
   /** How databases are created and dropped on its server. */
   readonly server?: ServerCommands
 
-  /** The options of a migration's column that the engine needs besides the type. */
-  columnDetails?(driver: DataSource['driver'], kind: AttributeKind): ColumnDetails
-  /** Further options of the `updated_at` column. */
-  updatedAtDetails?(driver: DataSource['driver']): ColumnDetails
-  /** Prepares a record before TypeORM inserts it. */
-  prepareInsert?(metadata: EntityMetadata, record: object): void
+  /** The options of a migration's column that the engine needs besides the type, or further options of `updated_at`. */
+  columnDetails?(driver: DataSource['driver'], kind: AttributeKind | 'updated_at'): ColumnDetails
+  /** Writes the parameter of a column's value in a statement; undefined if it is the parameter alone. */
+  parameterOf?(column: ColumnMetadata, parameter: string): string | undefined
   /** Statements with the id of a row, which must precede its deletion because its keys may refer to the row itself. */
   beforeDelete?(metadata: EntityMetadata): readonly string[]
-  /** TypeORM's mode for locking rows; undefined if each transaction that writes locks the whole database. */
-  rowLock?(metadata: EntityMetadata): FindOneOptions['lock']
   /** Returns a function that converts the values of a column faster than TypeORM's `hydrate`; undefined if `hydrate` is needed. */
   readerOf?(
     column: ColumnMetadata,
@@ -225,26 +221,23 @@ export interface Engine {
   /** Prepares a value that is compared with a column; missing if the driver prepares it like a value that is stored. */
   prepareComparison?(column: ColumnMetadata, value: unknown): unknown
 
-  /** Finds text by its beginning, case-sensitively, by the index of `prefixIndex`. */
-  readonly prefix: TextComparison
+  /** Finds text by its beginning, case-sensitively. */
+  readonly prefix: PrefixComparison
   /** Finds text that contains another text. Ignores the case of all letters, or on SQLite of ASCII letters. */
   readonly contains: TextComparison
   /** Whether a comparison of rows, `(title, id) > (?, ?)`, uses an index. */
   readonly comparesRows?: true
   /** The SQL by which an enum is sorted in its declared order; undefined if the engine itself sorts enums in this order. */
   enumOrder?(column: string, values: readonly string[]): string
-  /** The statement that creates an index for `prefix`. */
-  prefixIndex(runner: QueryRunner, name: string, table: string, column: string): string | Promise<string>
   findIndexes(runner: QueryRunner, table: string): Promise<Index[]>
   /** The number of fractional digits that a datetime column stores; undefined if the number is not limited. */
   datetimeDigits?(runner: QueryRunner, table: string, column: string): Promise<number | undefined>
 
-  /** Whether the servers are the nodes of a cluster, which can all write. There, a commit can conflict, too. */
-  isCluster?(dataSource: DataSource): boolean
-  /** The beginning of a statement that reads what all nodes of the cluster have committed. */
-  readonly afterOthers?: string
-  /** Whether a lock of a connection does not hold for the whole database, because of a pooler or a cluster. */
-  needsLease?(dataSource: DataSource): boolean
+  /**
+   * Returns the beginning of a statement that reads what all nodes of a cluster have committed; undefined if the servers are not the
+   * nodes of a cluster, which can all write. There, a commit can conflict, too.
+   */
+  afterOthers?(dataSource: DataSource): string | undefined
   /** Prevents processes from migrating at the same time; undefined if each transaction locks the whole database. */
   readonly migrationLock?: Lock
   /** Finds the broken references that a migration can leave; undefined if the engine rejects statements that break one. */

@@ -1,19 +1,25 @@
 import type { DataSource } from 'typeorm'
 import type { MysqlDriver } from 'typeorm/driver/mysql/MysqlDriver.js'
-import { connectTimeout, limiterOf, pingConnections, type Ping } from './connections.js'
+import {
+  connectTimeout,
+  limiterOf,
+  pingConnections,
+  type ConnectionLimits,
+  type Ping,
+} from './connections.js'
 import { addressOf } from './database-url.js'
 import { encryptionOf } from './encryption.js'
-import type { ColumnDetails, ConnectionLimits, Engine, EngineErrors, Server } from './engine.js'
+import type { ColumnDetails, Engine, EngineErrors, Server } from './engine.js'
 import {
   clusters,
   configureMysqlDriver,
   ignore,
   isMariadb,
   lockTimeouts,
+  statementTimeouts,
   SERVER,
   type MysqlConnection,
 } from './mysql-driver.js'
-import type { Servers } from '../replicas/servers.js'
 import { noteReadOnly, ServerWatch, watchedConnections } from './server-watch.js'
 
 type Driver = DataSource['driver']
@@ -95,6 +101,9 @@ const COLLATIONS = { mariadb: 'utf8mb4_nopad_bin', mysql: 'utf8mb4_0900_bin' }
 /** The lock belongs to the whole server, so its name contains a digest of the database's name. */
 const LOCK_NAME = "CONCAT('migrations-', SHA1(DATABASE()))"
 
+/** Connections that `inspection` has protected, whose rows are read with a time limit. */
+const protectedConnections = new WeakSet<object>()
+
 /** The beginning of a statement that waits until its node has everything that the others have committed before. */
 const AFTER_OTHERS = 'SET STATEMENT wsrep_sync_wait = 1 FOR '
 
@@ -138,8 +147,6 @@ export const mariadb: Engine = {
     return limitConnections(driver, limits)
   },
 
-  servers: async (dataSource) => (clusters.has(dataSource) ? galera : undefined),
-
   async beginReadOnly(runner, isolation) {
     try {
       await runner.query('SET TRANSACTION READ ONLY')
@@ -172,7 +179,10 @@ export const mariadb: Engine = {
     const connection: MysqlConnection = await runner.connect()
     runner.dataSource.logger.logQuery(sql, values, runner)
     // The reader may pause, so the statement has no time limit. `configureMysqlDriver` gives mysql2's own limit to strings only.
-    const query = { sql: `/*M!100100 SET STATEMENT max_statement_time = 0 FOR */ ${sql}`, values }
+    const unlimited = protectedConnections.has(connection)
+      ? ''
+      : '/*M!100100 SET STATEMENT max_statement_time = 0 FOR */ '
+    const query = { sql: unlimited + sql, values }
     const stream = connection.query(query).stream({ highWaterMark: 100 })
     // mysql2 reports a lost connection to the callbacks of its statements. A stream has none.
     const fail = (error: Error): unknown => stream.destroy(error)
@@ -182,6 +192,14 @@ export const mariadb: Engine = {
     } finally {
       connection.off('error', fail)
     }
+  },
+
+  inspection: {
+    explain: 'EXPLAIN',
+    async protect(runner, milliseconds) {
+      protectedConnections.add(await runner.connect())
+      await runner.query(`SET ${statementTimeouts(milliseconds)}`)
+    },
   },
 
   async discard(runner) {
@@ -203,6 +221,7 @@ export const mariadb: Engine = {
   },
 
   columnDetails(driver, kind) {
+    if (kind === 'updated_at') return { onUpdate: driver.mappedDataTypes.updateDateDefault }
     if (kind === 'string' || kind === 'text') return textDetails(driver)
     // Without a precision, fractions of a second are lost.
     if (kind === 'time') return { precision: 6 }
@@ -211,18 +230,15 @@ export const mariadb: Engine = {
     return {}
   },
 
-  updatedAtDetails: ({ mappedDataTypes }) => ({ onUpdate: mappedDataTypes.updateDateDefault }),
+  rowLocks: {
+    mode: () => ({ mode: 'pessimistic_write' }),
+    likeKey: () => ' LOCK IN SHARE MODE',
+    likeUpdate: () => ' FOR UPDATE',
+  },
 
-  rowLock: () => ({ mode: 'pessimistic_write' }),
-  keyLock: () => ' LOCK IN SHARE MODE',
-  updateLock: () => ' FOR UPDATE',
-
-  // Sets a missing enum value to NULL, which the database rejects. Otherwise a required enum would get its first value.
-  prepareInsert({ columns }, record) {
-    for (const column of columns) {
-      const isRequired = column.enum && !column.isNullable && column.default === undefined
-      if (isRequired && column.getEntityValue(record) === undefined) column.setEntityValue(record, null)
-    }
+  parameterOf({ type, srid, entityMetadata }, parameter) {
+    if (!entityMetadata.dataSource.driver.spatialTypes.includes(type)) return undefined
+    return `ST_GeomFromText(${parameter}${srid === undefined ? '' : `, ${srid}`})`
   },
 
   // The first comparisons use an index, even with a collation that ignores case. The range of LIKE in an index ends at U+FFFF, so
@@ -232,21 +248,21 @@ export const mariadb: Engine = {
     sql: (column, [pattern, from, to, exact]) =>
       `((${column} LIKE ${pattern} ESCAPE '!' OR ${column} BETWEEN ${from} AND ${to}) AND ` +
       `LOCATE(CAST(${exact} AS BINARY), CAST(${column} AS BINARY)) = 1)`,
+
+    async createIndex(runner, name, table, column) {
+      const [row]: { type: string }[] = await runner.query(
+        'SELECT data_type AS type FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?',
+        [table, column],
+      )
+      // An index of a column of type text requires a length.
+      const length = row?.type.endsWith('text') ? '(191)' : ''
+      return `CREATE INDEX ${ticked(name)} ON ${ticked(table)} (${ticked(column)}${length})`
+    },
   },
 
   contains: {
     parameters: (text) => [`%${escapeLike(text)}%`],
     sql: (column, [pattern]) => `LOWER(${column}) LIKE LOWER(${pattern}) COLLATE utf8mb4_bin ESCAPE '!'`,
-  },
-
-  async prefixIndex(runner, name, table, column) {
-    const [row]: { type: string }[] = await runner.query(
-      'SELECT data_type AS type FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ? AND column_name = ?',
-      [table, column],
-    )
-    // An index of a column of type text requires a length.
-    const length = row?.type.endsWith('text') ? '(191)' : ''
-    return `CREATE INDEX ${ticked(name)} ON ${ticked(table)} (${ticked(column)}${length})`
   },
 
   async findIndexes(runner, table) {
@@ -273,29 +289,13 @@ export const mariadb: Engine = {
     return row?.digits == null ? undefined : Number(row.digits)
   },
 
-  isCluster: (dataSource) => clusters.has(dataSource),
-  afterOthers: AFTER_OTHERS,
-  // GET_LOCK locks on one node only.
-  needsLease: (dataSource) => clusters.has(dataSource),
-  migrationLock: { acquire: `GET_LOCK(${LOCK_NAME}, 0)`, release: `RELEASE_LOCK(${LOCK_NAME})` },
-}
-
-/**
- * The nodes of a Galera cluster. Each connection leads to one of them. A position is only a time: if a request has a position, it
- * waits until its node has everything that the others have committed.
- */
-const galera: Servers = {
-  hasReplica: false,
-  async choose(runner, { position }) {
-    if (position !== undefined) await runner.query(`${AFTER_OTHERS}SELECT 1`)
-    return { name: 'primary', isReplica: false, isAhead: false, waits: true }
+  afterOthers: (dataSource) => (clusters.has(dataSource) ? AFTER_OTHERS : undefined),
+  migrationLock: {
+    acquire: `GET_LOCK(${LOCK_NAME}, 0)`,
+    release: `RELEASE_LOCK(${LOCK_NAME})`,
+    // GET_LOCK locks on one node only.
+    isPartial: (dataSource) => clusters.has(dataSource),
   },
-  async commit(runner) {
-    await runner.commitTransaction()
-    return BigInt(Date.now())
-  },
-  position: async () => BigInt(Date.now()),
-  stop: async () => {},
 }
 
 /** Escapes the wildcards of LIKE by `!`, because the server's `sql_mode` can change the meaning of a backslash. */

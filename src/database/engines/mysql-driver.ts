@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { socketTimeoutMargin } from './connections.js'
-import type { ConnectionLimits } from './engine.js'
+import type { ConnectionLimits } from './connections.js'
 import { MariadbRunner } from './mariadb-runner.js'
 import { createRunner } from './mode.js'
 import { watchedConnections, type ServerWatch, type WatchedConnection } from './server-watch.js'
@@ -83,12 +83,16 @@ function configureConnections(driver: MysqlDriver, limits: ConnectionLimits, wat
   }
 }
 
-/** The time limits of a new connection. MariaDB (seconds) and MySQL (milliseconds) each execute their own version comments. */
+/** The time limits of a new connection. */
 function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits): string {
   const locks = `, ${lockTimeouts(acquireTimeout)}`
-  if (!limit) return locks
-  const forMariadb = `/*M!100100 , SESSION max_statement_time = ${limit / 1000} */`
-  return `${locks} ${forMariadb} /*!50708 , SESSION max_execution_time = ${limit} */`
+  return limit ? `${locks}, ${statementTimeouts(limit)}` : locks
+}
+
+/** The settings of a session that limit how long a statement runs. MariaDB and MySQL each execute their own comment. */
+export function statementTimeouts(milliseconds: number): string {
+  const seconds = milliseconds / 1000
+  return `/*M!100100 SESSION max_statement_time = ${seconds} */ /*!50708 SESSION max_execution_time = ${milliseconds} */`
 }
 
 /** The settings of a session that limit how long its statements wait for a lock. */

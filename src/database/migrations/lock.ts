@@ -1,10 +1,9 @@
 import type { QueryRunner } from 'typeorm'
 import { MigrationsLocked } from '../../errors.js'
 import { retry } from '../../common/retry.js'
-import type { Database } from '../database.js'
 import type { Lock } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
-import { withLease } from '../leases.js'
+import { withLease, type LeaseDatabase } from '../leases.js'
 
 /** The maximum time in minutes that a process waits for another one that migrates. */
 const MINUTES = 10
@@ -17,13 +16,13 @@ const MINUTES = 10
  * @throws MigrationsLocked when another process still holds the lock after ten minutes
  */
 export async function withMigrationLock<T>(
-  database: Database,
+  database: LeaseDatabase,
   runner: QueryRunner,
   work: () => Promise<T>,
 ): Promise<T> {
-  const { migrationLock: lock, needsLease } = engineOf(database)
+  const { migrationLock: lock } = engineOf(database)
   if (!lock) return work()
-  if (needsLease?.(database)) {
+  if (lock.isPartial(database)) {
     const taken = new MigrationsLocked(MINUTES)
     return withLease(database, runner, { name: 'migrations', wait: MINUTES * 60_000, taken }, work)
   }

@@ -3,9 +3,9 @@ import { MigrationExecutor } from 'typeorm'
 import type { Migration, MigrationInterface, QueryRunner } from 'typeorm'
 import { RdbmsSchemaBuilder } from 'typeorm/schema-builder/RdbmsSchemaBuilder.js'
 import { DeclarationError, MigrationFailed } from '../../errors.js'
-import type { Database } from '../database.js'
 import type { BrokenReferences, Reference } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
+import type { LeaseDatabase } from '../leases.js'
 import { withMigrationLock } from './lock.js'
 import { retryTableLocks, tableLockWait } from './table-locks.js'
 import { nothingRemains, watchRemains } from './remains.js'
@@ -33,7 +33,7 @@ export interface MigrationState {
  * @returns the names of the migrations that were run
  * @throws MigrationFailed, which says what remains of the failed migration; MigrationsLocked
  */
-export function migrate(database: Database, report: MigrationReport = ignore): Promise<string[]> {
+export function migrate(database: LeaseDatabase, report: MigrationReport = ignore): Promise<string[]> {
   return repeat(database, 'up', report)
 }
 
@@ -44,12 +44,16 @@ export function migrate(database: Database, report: MigrationReport = ignore): P
  * @returns the names of the migrations that were undone
  * @throws DeclarationError when the file of a migration is missing; MigrationFailed; MigrationsLocked
  */
-export function rollback(database: Database, steps = 1, report: MigrationReport = ignore): Promise<string[]> {
+export function rollback(
+  database: LeaseDatabase,
+  steps = 1,
+  report: MigrationReport = ignore,
+): Promise<string[]> {
   return repeat(database, 'down', report, steps)
 }
 
 /** Returns all migrations, oldest first, and whether each of them has been run. */
-export async function migrationStatus(database: Database): Promise<MigrationState[]> {
+export async function migrationStatus(database: LeaseDatabase): Promise<MigrationState[]> {
   const history = new History(database)
   const executed = await history.getExecutedMigrations()
   const names = new Set(executed.map(({ name }) => name))
@@ -74,7 +78,7 @@ type Direction = 'up' | 'down'
 function ignore(): void {}
 
 async function repeat(
-  database: Database,
+  database: LeaseDatabase,
   direction: Direction,
   report: MigrationReport,
   limit = Infinity,
@@ -90,7 +94,7 @@ async function repeat(
 }
 
 /** Runs or undoes the next migration. Returns its name, or undefined if there is none. */
-async function runNext(database: Database, direction: Direction): Promise<string | undefined> {
+async function runNext(database: LeaseDatabase, direction: Direction): Promise<string | undefined> {
   const runner = database.createQueryRunner()
   try {
     // On SQLite, foreign keys must be off before the transaction begins, because the setting is ignored inside of it.
@@ -106,7 +110,7 @@ async function runNext(database: Database, direction: Direction): Promise<string
 
 /** Runs or undoes the next migration. A migration without a transaction ends the one that is begun here. */
 async function runInTransaction(
-  database: Database,
+  database: LeaseDatabase,
   runner: QueryRunner,
   direction: Direction,
 ): Promise<string | undefined> {

@@ -2,9 +2,8 @@ import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, type KeyOb
 import type { Context } from '../../context.js'
 import { cookiesOf } from '../../common/cookies.js'
 import { environmentOf } from '../../common/environment.js'
-import { memoize, memoizeByObject } from '../../common/memoize.js'
+import { memoizeByObject } from '../../common/memoize.js'
 import { pooledRandomBytes } from '../../common/random.js'
-import { sessionSecrets } from '../../sessions/secrets.js'
 
 const header = 'Database-Position'
 const algorithm = 'aes-256-gcm'
@@ -16,8 +15,14 @@ const algorithm = 'aes-256-gcm'
  * would send all reads to the primary.
  */
 export class Positions {
-  /** @param life milliseconds after which every replica that is used has reached a position */
-  constructor(private readonly life: number) {}
+  /**
+   * @param life milliseconds after which every replica that is used has reached a position
+   * @param secretsOf returns the secrets that encrypt positions, the current one first; without any, none is written
+   */
+  constructor(
+    private readonly life: number,
+    private readonly secretsOf: (ctx: Context) => readonly string[],
+  ) {}
 
   /** Returns the position of a request, if it is valid and not too old, and whether the request has one at all. */
   read(ctx: Context): { position: bigint | undefined; hasPosition: boolean } {
@@ -25,7 +30,7 @@ export class Positions {
       ? ctx.get(header)
       : (cookiesOf(ctx).get(cookieOf(ctx), { signed: false }) ?? '')
     if (text === '') return { position: undefined, hasPosition: false }
-    const content = decode(text, keysOf(secretsOf(ctx)))
+    const content = decode(text, keysOf(this.secretsOf(ctx)))
     const isValid = content !== undefined && Date.now() < content.readUInt32BE(8) * 1000 + this.life
     return { position: isValid ? content.readBigUInt64BE() : undefined, hasPosition: true }
   }
@@ -36,7 +41,7 @@ export class Positions {
     const content = Buffer.alloc(12)
     content.writeBigUInt64BE(position)
     content.writeUInt32BE(Math.floor(Date.now() / 1000), 8)
-    const keys = keysOf(secretsOf(ctx))
+    const keys = keysOf(this.secretsOf(ctx))
     if (keys.length === 0) return
     const text = encode(content, keys)
     if (usesHeader(ctx)) return ctx.set(header, text)
@@ -53,21 +58,6 @@ function usesHeader(ctx: Context): boolean {
 function cookieOf(ctx: Context): string {
   return `${ctx.sessionCookie}_position`
 }
-
-/** The secrets of the application's sessions; without sessions, those of the environment. */
-function secretsOf(ctx: Context): readonly string[] {
-  const { keys } = ctx.app
-  return Array.isArray(keys) ? keys : secretsOfEnvironment(environmentOf(ctx))
-}
-
-/** Returns no secret if the environment has none: `replicas` require one, but a cluster works without positions. */
-const secretsOfEnvironment = memoize((env): readonly string[] => {
-  try {
-    return sessionSecrets(undefined, env, 'The positions of replicas')
-  } catch {
-    return []
-  }
-})
 
 /** The first key encrypts, and all of them decrypt. */
 const keysOf = memoizeByObject((secrets: readonly string[]) =>

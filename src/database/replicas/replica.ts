@@ -1,9 +1,11 @@
+import type { QueryRunner } from 'typeorm'
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
 import { connectionProblem } from '../engines/connection-errors.js'
 import { addressOf } from '../engines/database-url.js'
-import type { ConnectionLimits } from '../engines/engine.js'
-import type { Server } from './servers.js'
-import { positionOf, SERVER } from '../engines/postgres/connection.js'
+import type { ConnectionLimits } from '../engines/connections.js'
+import { PostgresRunner } from '../engines/postgres/query-runner.js'
+import { positionOf, type Server } from './servers.js'
+import { SERVER } from '../engines/postgres/connection.js'
 import { limitConnections, type Release } from '../engines/postgres/engine.js'
 import { Probe, type Client } from './probe.js'
 
@@ -21,8 +23,6 @@ const STATE = `SELECT pg_is_in_recovery() AS "isReplica", pg_last_wal_replay_lsn
 export class Replica {
   /** Its host and port. */
   readonly name: string
-  /** Its description for a request that reads it. */
-  readonly asServer: Server
   /** The position up to which it had replayed the log when it was last queried. */
   replayed = 0n
   /** Why it cannot be read; undefined if it can. */
@@ -42,8 +42,13 @@ export class Replica {
   ) {
     const { host, port } = addressOf(url)
     this.name = `${host}:${port}`
-    this.asServer = { name: this.name, isReplica: true, isAhead: false }
     this.probe = new Probe(driver, url)
+  }
+
+  /** The replica for a request that reads it; undefined while it is not used. */
+  get asServer(): Server | undefined {
+    const { name, pool } = this
+    return pool && { name, isAhead: false, createRunner: () => pool.createRunner() }
   }
 
   /** Queries its state. Concurrent calls share the query. */
@@ -92,7 +97,7 @@ type Obtained = [connection: object, release: Release]
 /** The connections of requests to a replica. When the pool is closed, they fail, as do the requests that wait for one. */
 class ReplicaPool {
   /** A copy of the primary's driver, with connections to the replica. */
-  readonly driver: PostgresDriver
+  private readonly driver: PostgresDriver
   private readonly clients = new Set<Client>()
   private readonly waiting = new Set<(reason: Error) => void>()
 
@@ -121,6 +126,11 @@ class ReplicaPool {
     limitConnections(this.driver, limits, isSame)
     const obtain = this.driver.obtainMasterConnection.bind(this.driver) as () => Promise<Obtained>
     this.driver.obtainMasterConnection = () => this.unlessClosed(obtain())
+  }
+
+  createRunner(): QueryRunner {
+    const runner = new PostgresRunner(this.driver, 'slave')
+    return Object.assign(runner, { manager: this.driver.dataSource.createEntityManager(runner) })
   }
 
   close(): void {

@@ -4,6 +4,7 @@ import type { QueryRunner } from 'typeorm'
 import type { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver.js'
 import { connectionProblem } from '../engines/connection-errors.js'
 import {
+  positionOf,
   unknownPosition,
   type Server,
   type Reading,
@@ -11,7 +12,7 @@ import {
   type Servers,
   type ServersDescription,
 } from './servers.js'
-import { POSITION, positionOf } from '../engines/postgres/connection.js'
+import { POSITION } from '../engines/postgres/connection.js'
 import { Probe } from './probe.js'
 import type { PostgresRunner } from '../engines/postgres/query-runner.js'
 import { Replica } from './replica.js'
@@ -42,7 +43,7 @@ interface Change {
   position: bigint | undefined
 }
 
-const primaryServer: Server = { name: 'primary', isReplica: false, isAhead: false }
+const primaryServer: Server = { name: 'primary', isAhead: false }
 const aheadServer: Server = { ...primaryServer, isAhead: true }
 
 /** The replicas of a PostgreSQL database. Every process checks them for itself. */
@@ -74,24 +75,22 @@ export class Replicas implements Servers {
     return this.used.length > 0
   }
 
-  choose(runner: QueryRunner, { visitor, position = 0n, allowsReplica }: Reading): Server | Promise<Server> {
+  async choose(_primary: QueryRunner, { visitor, position = 0n, allowsReplica }: Reading): Promise<Server> {
     if (!allowsReplica || this.used.length === 0) return primaryServer
     const visitorId = visitor()
     const replica = replicaOf(visitorId, this.used)
     const required = this.requiredPosition(visitorId, replica, position)
-    const use = (): Server => {
-      if (!replica?.pool || replica.replayed < required) return aheadServer
-      // The runner has no connection yet, and gets it from its driver.
-      ;(runner as PostgresRunner).driver = replica.pool.driver
-      return replica.asServer
-    }
-    if (!replica || replica.replayed >= required || required === unknownPosition) return use()
     // The replica may have reached the position since its last check.
-    return this.check(replica).then(use)
+    if (replica && replica.replayed < required && required !== unknownPosition) await this.check(replica)
+    return (replica && replica.replayed >= required && replica.asServer) || aheadServer
   }
 
-  commit(runner: QueryRunner): Promise<bigint | undefined> {
-    return (runner as PostgresRunner).commitWithPosition()
+  async commit(runner: QueryRunner): Promise<bigint | undefined> {
+    let position = unknownPosition
+    const isSent = await (runner as PostgresRunner).commitWithPosition(
+      (text) => (position = positionOf(text)),
+    )
+    return isSent ? position : undefined
   }
 
   async position(runner: QueryRunner): Promise<bigint> {

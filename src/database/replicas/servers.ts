@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm'
-import type { ConnectionLimits } from '../engines/engine.js'
+import type { ConnectionLimits } from '../engines/connections.js'
 
 /** The replicas of a database. */
 export interface Replication {
@@ -23,13 +23,21 @@ export interface Reading {
 
 /** The server of a request's transaction. */
 export interface Server {
+  /** Creates a runner that takes a connection of the replica; missing if the server is the primary. */
+  createRunner?(): QueryRunner
   /** Its name in the log: `primary`, or its host and port. */
   name: string
-  isReplica: boolean
   /** Whether the request reads from the primary because the visitor's replica is behind. */
   isAhead: boolean
   /** Whether each server waits for the others if a request has a position. Then a response that only reads needs no position. */
   waits?: true
+}
+
+/** Converts a position in the log, as PostgreSQL writes it: `16/B374D848`. */
+export function positionOf(text: string): bigint {
+  const slash = text.indexOf('/')
+  const [high, low] = [text.slice(0, slash), text.slice(slash + 1)]
+  return (BigInt(Number.parseInt(high, 16)) << 32n) + BigInt(Number.parseInt(low, 16))
 }
 
 /** Replaces a position that could not be read. It is greater than all others, so no server has reached it. */
@@ -42,8 +50,12 @@ export const unknownPosition = 2n ** 64n - 1n
 export interface Servers {
   /** Whether requests can read from a replica at the moment. */
   readonly hasReplica: boolean
-  /** Chooses the server of a runner that has no connection yet, or waits until the runner's server has reached the position. */
-  choose(runner: QueryRunner, reading: Reading): Server | Promise<Server>
+  /**
+   * Chooses a server, or waits until the server of the runner has reached the position.
+   *
+   * @param primary a runner without a connection
+   */
+  choose(primary: QueryRunner, reading: Reading): Promise<Server>
   /** Commits. Returns the position after the commit; undefined if nothing was sent to the server. */
   commit(runner: QueryRunner): Promise<bigint | undefined>
   /** The position of everything that a runner may have read. */

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Readable } from 'node:stream'
 import type { DataSource, EntityManager, QueryRunner } from 'typeorm'
-import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { channels } from '../../common/channels.js'
 import {
   ClientClosedRequest,
@@ -15,27 +14,14 @@ import type { Engine } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 import { createRunner, type Mode } from '../engines/mode.js'
 import { beginStatement } from '../queries/publish.js'
+import type { BeginOptions, Open, OpenServer } from './opening.js'
 import { RowStream } from './row-stream.js'
 import { RunningWork } from './running-work.js'
 import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
-import type { TransactionServer } from './transaction-server.js'
 import { allows, type Goal, type TransactionState } from './transaction-state.js'
 import { TransactionWatch } from './transaction-watch.js'
 import { WaitLimit } from './wait-limit.js'
-
-/** How a request's transaction begins. */
-export interface BeginOptions {
-  /** The isolation level. The default is that of the engine. SQLite ignores it, because its transactions are serializable. */
-  isolation?: IsolationLevel | undefined
-  /** Whether it is read-only (no). The database rejects a statement that writes, and SQLite does not wait for the write lock. */
-  readOnly?: boolean | undefined
-  /**
-   * Whether it may read from a replica. The default is yes, unless the request sends `Authorization` without a position, because
-   * its client may just have written. Without `replicas`, it does nothing.
-   */
-  replica?: boolean | undefined
-}
 
 /** The options of a LazyTransaction. */
 export interface LazyOptions extends Pick<BeginOptions, 'isolation' | 'replica'> {
@@ -53,8 +39,8 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation' | 'replica'>
   now?: () => number
   /** The number of attempts of the request before this one (0), which is published with the end of the transaction. */
   attempt?: number
-  /** Where it reads, on a database with several servers. */
-  server?: TransactionServer | undefined
+  /** Opens its server, on a database with several. */
+  open?: Open | undefined
 }
 
 /**
@@ -76,13 +62,16 @@ export class LazyTransaction {
   readonly hooks: (() => unknown)[] = []
   /** Called when the transaction has ended, committed or not, and perhaps twice. */
   afterEnd: (() => void) | undefined
-  /** Its connection. */
-  readonly runner: QueryRunner
+  /** Its connection. `open` may replace it, before it is connected. */
+  runner: QueryRunner
+  /** Its server, on a database with several. */
+  server: OpenServer | undefined
   /** Where the code has used the transaction first, in development and in tests. */
   begunAt: Error | undefined
   private state: TransactionState = 'new'
   /** The promises that resolve when the connection is open, and when the transaction has begun; missing until one is needed. */
   private readonly reached: { connected?: Promise<void>; begun?: Promise<void> | undefined } = {}
+  private opening: Promise<void> | undefined
   /** The open savepoints, the innermost last. At the beginning of the transaction, the first one is the transaction itself. */
   private readonly savepoints: ('transaction' | 'savepoint')[] = []
   /** Whether a statement may have changed something. */
@@ -93,7 +82,7 @@ export class LazyTransaction {
   private readonly isReading: boolean
   private readonly limit: WaitLimit
   private readonly health: TransactionHealth
-  private readonly server: TransactionServer | undefined
+  private readonly open: Open | undefined
   private readonly watch: TransactionWatch | undefined
   private readonly isAbandoned: () => boolean
   private readonly onIdle: LazyOptions['onIdle']
@@ -106,13 +95,13 @@ export class LazyTransaction {
     this.beginOptions = { isolation, readOnly: false, replica }
     this.isReading = mode === 'read'
     this.limit = new WaitLimit(options.waited, options.maxWait)
-    this.server = options.server
+    this.open = options.open
     this.watch = channels.transaction.hasSubscribers ? new TransactionWatch(options.attempt ?? 0) : undefined
     this.isAbandoned = isAbandoned
     this.onIdle = onIdle
     this.work = new RunningWork(onLost, onIdle && now)
     this.runner = createRunner(dataSource, mode)
-    this.health = new TransactionHealth(this.runner, this.server)
+    this.health = new TransactionHealth(this)
     this.manager = new TransactionManager(dataSource, this)
   }
 
@@ -221,7 +210,7 @@ export class LazyTransaction {
     try {
       if (allows(state, 'begun')) await this.commitAll()
       else if (this.health.endError) throw this.health.endError
-      else await this.server?.end(this.runner)
+      else await this.server?.end()
       this.watch?.end(undefined, 'committed')
     } catch (error) {
       await this.rollback().catch(() => undefined)
@@ -297,7 +286,7 @@ export class LazyTransaction {
     if (this.health.isInDoubt) await this.health.check()
     try {
       while (this.runner.isTransactionActive)
-        await (this.server?.commit(this.runner, this.hasWritten) ?? this.runner.commitTransaction())
+        await (this.server?.commit(this.hasWritten) ?? this.runner.commitTransaction())
     } catch (error) {
       throw this.health.noteCommit(error)
     }
@@ -312,23 +301,26 @@ export class LazyTransaction {
   }
 
   private async advanceTo(goal: Goal): Promise<void> {
-    const { runner } = this
     const from = performance.now()
     try {
       if (this.isAbandoned()) throw new ClientClosedRequest()
-      const choosing = this.server?.choose(runner, this.beginOptions)
-      if (choosing) await choosing
-      await (goal === 'begun' ? this.start() : runner.connect())
+      if (this.open) await (this.opening ??= this.openServer(this.open))
+      await (goal === 'begun' ? this.start() : this.runner.connect())
       this.limit.add(from)
       // The client may have disconnected during the wait for a connection or for the write lock.
       if (this.isAbandoned()) {
-        if (goal === 'begun') await runner.rollbackTransaction()
+        if (goal === 'begun') await this.runner.rollbackTransaction()
         throw new ClientClosedRequest()
       }
       if (this.state !== 'ended' && !allows(this.state, goal)) this.state = goal
     } catch (error) {
       throw this.health.noteBegin(error)
     }
+  }
+
+  private async openServer(open: Open): Promise<void> {
+    this.server = await open(this.runner, this.beginOptions)
+    this.runner = this.server.runner
   }
 
   /** Begins the transaction. Once the request has waited for a second, it waits only for the rest of `maxWait`. */

@@ -63,6 +63,23 @@ export function beforeCommit(ctx: object, check: Check): void {
   add(checksOf, ctx, check)
 }
 
+const discarded = new PerRequest<boolean>()
+
+/** Lets the transaction of a request be rolled back, even if its response is a success. */
+export function discardTransaction(ctx: object): void {
+  discarded.set(ctx, true)
+}
+
+/** Whether the transaction of a request is rolled back. */
+export function isDiscarded(ctx: object): boolean {
+  return discarded.get(ctx) ?? false
+}
+
+/** Gives a context that is derived from that of a request its own checks, which `checkBeforeCommit` then runs by themselves. */
+export function separateChecks(ctx: object): void {
+  checksOf.set(ctx, [])
+}
+
 /** Runs the checks that `beforeCommit` has registered for a request. */
 export async function checkBeforeCommit(ctx: object): Promise<void> {
   for (const check of checksOf.get(ctx) ?? []) await check()

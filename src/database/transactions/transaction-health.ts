@@ -12,7 +12,7 @@ import { explainDatabaseError } from '../database-errors.js'
 import type { Engine } from '../engines/engine.js'
 import { problemOf, wasNotSent } from '../engines/problems.js'
 import { engineOf } from '../engines/engines.js'
-import type { TransactionServer } from './transaction-server.js'
+import type { OpenServer } from './opening.js'
 
 /**
  * Whether a transaction can still be committed. A handler may catch an error of the database after which the engine cannot
@@ -30,20 +30,20 @@ export class TransactionHealth {
   isReadOnly = false
 
   constructor(
-    private readonly runner: QueryRunner,
-    private readonly server: TransactionServer | undefined,
+    private readonly transaction: { readonly runner: QueryRunner; readonly server: OpenServer | undefined },
   ) {}
 
   /** Records the error of a statement, and returns the error to throw. */
   note<E>(error: E): E | Error {
-    this.server?.note(error)
+    this.transaction.server?.note(error)
     const problem = error instanceof QueryFailedError ? problemOf(error) : undefined
     // The database reports the same error if the server itself is read-only, which is a failure of the database.
     if (problem === 'readonly' && this.isReadOnly)
       return (this.failure = new ReadOnlyTransaction({ cause: error }))
     if (problem === 'aborted') return this.abortError()
     // When a PostgreSQL connection breaks, TypeORM releases the query runner, which then rejects its use with another error.
-    const isGone = problem === 'lost' || (this.runner.isReleased && !(error instanceof QueryFailedError))
+    const isGone =
+      problem === 'lost' || (this.transaction.runner.isReleased && !(error instanceof QueryFailedError))
     const thrown = isGone && !problem ? lostError(error) : error
     this.failure = thrown
     this.isConnectionLost ||= isGone
@@ -53,7 +53,7 @@ export class TransactionHealth {
 
   /** Records the error of the beginning, and returns the error to throw. */
   noteBegin(error: unknown): unknown {
-    this.server?.note(error)
+    this.transaction.server?.note(error)
     // Any other error comes from the connection.
     const isExplained = error instanceof QueryFailedError || error instanceof HttpError
     return isExplained ? error : new ServiceUnavailable('The database does not respond.', 5, { cause: error })
@@ -70,7 +70,7 @@ export class TransactionHealth {
   noteCommit(error: unknown): unknown {
     const isLost = error instanceof QueryFailedError && problemOf(error) === 'lost'
     if (!isLost || wasNotSent(error)) return this.note(error)
-    this.server?.note(error)
+    this.transaction.server?.note(error)
     return (this.failure = new OutcomeUnknown({ cause: error }))
   }
 
@@ -94,13 +94,13 @@ export class TransactionHealth {
   async check(): Promise<void> {
     if (this.endError) throw this.endError
     if (this.failure === undefined || !this.engine.failureAborts) return
-    await this.runner.query('SELECT 1').catch((error: unknown) => {
+    await this.transaction.runner.query('SELECT 1').catch((error: unknown) => {
       throw this.note(error)
     })
   }
 
   private get engine(): Engine {
-    return engineOf(this.runner.dataSource)
+    return engineOf(this.transaction.runner.dataSource)
   }
 
   /** The error for a transaction in which PostgreSQL rejects all statements after an earlier failure. */

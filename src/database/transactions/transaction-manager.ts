@@ -114,14 +114,10 @@ const members: RunnerMembers = {
 function runnerOf(transaction: LazyTransaction): QueryRunner {
   return new Proxy(transaction.runner, {
     // TypeORM assigns `manager`. A proxy without this trap would do so slowly.
-    set: setMember,
-    get: (target, name) => {
+    set: (_initial, name, value) => Reflect.set(transaction.runner, name, value),
+    get: (_initial, name) => {
       const member = Object.hasOwn(members, name) ? members[name as keyof QueryRunner] : undefined
-      return member ? member(transaction) : Reflect.get(target, name)
+      return member ? member(transaction) : Reflect.get(transaction.runner, name)
     },
   })
-}
-
-function setMember(target: QueryRunner, name: string | symbol, value: unknown): boolean {
-  return Reflect.set(target, name, value)
 }

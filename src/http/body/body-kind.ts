@@ -4,8 +4,8 @@ import { memoize } from '../../common/memoize.js'
 /** A format of bodies: an urlencoded form, a multipart form, JSON or XML. */
 export type BodyFormat = 'form' | 'multipart' | 'json' | 'xml'
 
-/** The kind of a body by its content type; undefined for an unsupported type. */
-export type BodyKind = BodyFormat | undefined
+/** The kind of a body by its content type, `csv` for the file of an import; undefined for an unsupported type. */
+export type BodyKind = BodyFormat | 'csv' | undefined
 
 const types: Record<BodyFormat, RegExp> = {
   form: /^application\/x-www-form-urlencoded$/,
@@ -34,8 +34,8 @@ export function declaredKindOf(ctx: Context): BodyKind {
 }
 
 const kindOfType = memoize((header): BodyKind => {
-  const [type = ''] = header.split(';', 1)
-  return bodyFormats.find((format) => types[format].test(type.trim().toLowerCase()))
+  const type = header.split(';', 1).join().trim().toLowerCase()
+  return type === 'text/csv' ? 'csv' : bodyFormats.find((format) => types[format].test(type))
 })
 
 /** The charset that the content type declares; empty without one. Koa would parse a header without parameters, too. */

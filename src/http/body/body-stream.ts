@@ -38,6 +38,12 @@ async function* decompress(encoding: Compression, read: BodyRead): AsyncGenerato
   }
 }
 
+/** The pieces of a body, decompressed. Throws as `decompress` and `read` do. */
+export function piecesOf(ctx: Pick<BodyContext, 'req'>, read: BodyRead): AsyncIterable<Buffer> {
+  const encoding = encodingOf(ctx) ?? 'identity'
+  return encoding === 'identity' ? read.pieces() : decompress(encoding, read)
+}
+
 /**
  * Reads a body, and decompresses it.
  *

@@ -5,6 +5,7 @@ import { ByteList } from '../../common/byte-list.js'
 import type { Context, UploadedFile } from '../../context.js'
 import { ContentTooLarge, TooManyFields, UnsupportedMediaType } from '../../errors.js'
 import type { BodyRead } from './body-reads.js'
+import { piecesOf } from './body-stream.js'
 import { maxFields, nest } from './form-fields.js'
 import { isRejectedField, readableFiles, rejectFile } from './rejected-files.js'
 import { boundaryOf, readParts, type Part, type PartReceiver } from './parts.js'
@@ -51,6 +52,27 @@ export async function readMultipart(
   }
   const files = form.files.filter(([name]) => !isRejectedField(ctx, name))
   Object.assign(ctx.request, { body: nest(form.fields), files: groupByField(files) })
+}
+
+/**
+ * Writes a body that is a file to a folder for the request, and describes it as the file `file` of a form.
+ *
+ * @throws ContentTooLarge (413), and the errors of `read` and of the decompression
+ */
+export async function readFile(ctx: Context, limit: number, read: BodyRead): Promise<void> {
+  const filepath = join(await uploadFolder(ctx), '1')
+  const file: UploadedFile = { filepath, originalFilename: '', mimetype: ctx.request.type, size: 0 }
+  const handle = await open(filepath, 'wx')
+  try {
+    for await (const piece of piecesOf(ctx, read)) {
+      file.size += piece.length
+      if (file.size > limit) throw new ContentTooLarge(limit)
+      await handle.writeFile(piece)
+    }
+  } finally {
+    await handle.close()
+  }
+  Object.assign(ctx.request, { files: { file } })
 }
 
 /** Receives the decoded content of one part. */

@@ -26,7 +26,7 @@ interface Element {
  * Repeated elements are a list, and so is an element whose only children have the name that `toXml` gives to its items. Only the
  * five predefined entities are supported and a DOCTYPE is rejected, so no document grows when it is read.
  *
- * @param members the maximum number of elements, attributes, entities, comments, CDATA sections and processing instructions
+ * @param members the maximum number of elements, attributes, comments, CDATA sections and processing instructions
  * @throws BadRequest (400) when the document is not well-formed, is nested too deeply, or has a DOCTYPE or an element
  *   `__proto__`; TooManyMembers (413)
  */
@@ -41,17 +41,14 @@ export async function parseXml(
   parser.on('attribute', ({ name, value }) => reader.attribute(name, value))
   parser.on('closetag', ({ name }) => reader.close(name))
   parser.on('text', (chunk) => reader.text(chunk))
-  const { skeleton, cdata, references } = withoutSections(text, members)
-  const contents = cdata.values()
-  parser.on('cdata', () => reader.section(contents.next().value))
+  parser.on('cdata', (content) => reader.section(content))
   parser.on('comment', () => reader.section())
   parser.on('processinginstruction', () => reader.section())
   parser.on('doctype', () => {
     throw new BadRequest('The XML body must not have a DOCTYPE.')
   })
-  reader.count(references)
   try {
-    await writeSlices(parser, skeleton)
+    await writeSlices(parser, text)
     parser.close()
   } catch (error) {
     if (error instanceof BadRequest || error instanceof TooManyMembers) throw error
@@ -69,77 +66,6 @@ async function writeSlices(parser: Saxes.SaxesParser, text: string): Promise<voi
   }
 }
 
-/** The beginnings and ends of the sections in which `&` does not begin a reference. */
-const sections = new Map([
-  ['<!--', '-->'],
-  ['<![CDATA[', ']]>'],
-  ['<?', '?>'],
-])
-
-/** A character that XML does not allow (XML 1.0, section 2.2). */
-const disallowed = /[^\t\n\r\x20-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]/u
-
-/** The parser receives a longer comment without its content, and only so many characters of a processing instruction. */
-const maxSectionLength = 200
-
-/**
- * Removes the contents of CDATA sections, and most of long comments and processing instructions, from a document, because the
- * parser appends characters like `]` one by one. Counts the references to entities and characters, for which the parser has no
- * event, until there are more than `limit`.
- *
- * @returns the document that remains, the contents of the CDATA sections, and the number of references
- */
-function withoutSections(
-  document: string,
-  limit: number,
-): { skeleton: string; cdata: string[]; references: number } {
-  const text = withoutCarriageReturns(document)
-  if (disallowed.test(text)) throw new BadRequest('The XML body has a character that XML does not allow.')
-  const cdata: string[] = []
-  const pieces: string[] = []
-  let [references, start] = [0, 0]
-  const marks = /&|<!--|<!\[CDATA\[|<\?/g
-  for (let mark = marks.exec(text); mark && references + cdata.length <= limit; mark = marks.exec(text)) {
-    const end = sections.get(mark[0])
-    if (end === undefined) {
-      references++
-      continue
-    }
-    const position = text.indexOf(end, marks.lastIndex)
-    if (position < 0) throw new BadRequest(`The XML body is not well-formed: ${mark[0]} has no ${end}.`)
-    const content = text.slice(marks.lastIndex, position)
-    // A comment must not end with `-` either.
-    if (end === '-->' && `${content}-`.includes('--'))
-      throw new BadRequest('The XML body is not well-formed: a comment contains --.')
-    if (end === ']]>') cdata.push(content)
-    if (end === ']]>' || content.length > maxSectionLength) {
-      pieces.push(text.slice(start, marks.lastIndex))
-      // The parser needs the name of a processing instruction. The cut may divide a character.
-      if (end === '?>') pieces.push(content.slice(0, maxSectionLength).toWellFormed())
-      start = position
-    }
-    marks.lastIndex = position + end.length
-  }
-  return { skeleton: pieces.join('') + text.slice(start), cdata, references }
-}
-
-const [cr, lf] = [0x0d, 0x0a]
-
-/**
- * Replaces the line ends of other systems by those of Unix (XML 1.0, section 2.11), which the parser would do one by one. A
- * million are replaced far faster in bytes than in a string.
- */
-function withoutCarriageReturns(document: string): string {
-  if (!document.includes('\r')) return document
-  const bytes = Buffer.from(document)
-  let length = 0
-  for (let at = 0; at < bytes.length; at++) {
-    if (bytes[at] === cr && bytes[at + 1] === lf) continue
-    bytes[length++] = bytes[at] === cr ? lf : Number(bytes[at])
-  }
-  return bytes.toString('utf8', 0, length)
-}
-
 /** Builds the fields of a document from the events of the parser. */
 class XmlReader {
   fields: Record<string, unknown> = {}
@@ -149,8 +75,8 @@ class XmlReader {
   constructor(private readonly maxMembers: number) {}
 
   /** @throws TooManyMembers (413) */
-  count(added = 1): void {
-    this.members += added
+  private count(): void {
+    this.members++
     if (this.members > this.maxMembers) throw new TooManyMembers(this.maxMembers)
   }
 

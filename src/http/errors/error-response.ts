@@ -41,7 +41,7 @@ export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages
     problem.detail = withoutCredentials(error.message)
   ctx.set(headersOf(error))
   ctx.set('Cache-Control', 'no-store')
-  const format = formatOfData(ctx) ?? chooseFormat(ctx) ?? ctx.defaultFormat
+  const format = formatOfData(ctx) ?? chooseFormat(ctx) ?? (acceptsCsv(ctx) ? 'json' : ctx.defaultFormat)
   if (format !== 'html') {
     writeProblem(ctx, format, problem)
     return
@@ -49,6 +49,11 @@ export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages
   ctx.status = problem.status
   ctx.type = 'html'
   ctx.body = errorPage(ctx, error, problem, pages)
+}
+
+/** Whether a client accepts CSV, which has no problem documents. */
+function acceptsCsv({ req }: Context): boolean {
+  return /\btext\/csv\b/i.test(req.headers.accept ?? '')
 }
 
 /** The headers that an error for the client sets, such as `Retry-After`. */

@@ -26,4 +26,11 @@ export interface ProblemDetails {
   errors?: Record<string, string[]>
   /** The broken rules by field, in the order of the messages. */
   codes?: Record<string, string[]>
+  /** The errors of the lines of an import. */
+  lines?: readonly ({ line: number } & RecordProblem)[]
+  /** The errors of the records of a bulk action. */
+  records?: readonly ({ id: string } & RecordProblem)[]
 }
+
+/** The errors of one of many records. */
+export type RecordProblem = Required<Pick<ProblemDetails, 'errors' | 'codes'>>

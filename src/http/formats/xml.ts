@@ -1,5 +1,5 @@
 import { collectionName, itemName, recordName } from '../../naming/words.js'
-import type { Format } from './format.js'
+import type { Format, ProblemDetails } from './format.js'
 
 /** The format XML. */
 export const xml: Format = {
@@ -7,13 +7,22 @@ export const xml: Format = {
   problemType: 'application/problem+xml',
   write: (plain, name) => toXml(plain, name()),
   // RFC 9457, appendix B.
-  writeProblem: ({ errors, codes, ...problem }) => {
+  writeProblem: ({ lines, records, ...problem }) => {
     const lists = {
-      ...(errors && { errors: elements('message', errors) }),
-      ...(codes && { codes: elements('code', codes) }),
+      ...(lines && { lines: lines.map(withElements) }),
+      ...(records && { records: records.map(withElements) }),
     }
-    return toXml({ ...problem, ...lists }, 'problem', 'urn:ietf:rfc:7807')
+    return toXml({ ...withElements(problem), ...lists }, 'problem', 'urn:ietf:rfc:7807')
   },
+}
+
+/** Names the elements of the errors and codes of a problem. */
+function withElements({ errors, codes, ...others }: Partial<ProblemDetails>): object {
+  const lists = {
+    ...(errors && { errors: elements('message', errors) }),
+    ...(codes && { codes: elements('code', codes) }),
+  }
+  return { ...others, ...lists }
 }
 
 /** `{ title: ['a', 'b'] }` as `<title><message>a</message><message>b</message></title>` */

@@ -32,7 +32,7 @@ export function isFromAnotherSite(ctx: Context, trusted: readonly string[]): boo
 export function isPlainPost(ctx: Context): boolean {
   if (ctx.originalMethod !== 'POST') return false
   const kind = declaredKindOf(ctx)
-  return kind !== 'json' && kind !== 'xml'
+  return kind !== 'json' && kind !== 'xml' && kind !== 'csv'
 }
 
 /** Whether a request has a bearer token. Unlike cookies and `Basic`, browsers do not send it by themselves. */

@@ -2,7 +2,6 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Context } from '../../context.js'
 import { snapshotForRetry } from '../../database/transactions/request-transaction.js'
 import { TransactionConflict } from '../../errors.js'
-import { ReplicaFailed } from '../../database/replicas/request-server.js'
 import { snapshotResponse } from './response-snapshot.js'
 import { isRepeatable } from '../idempotency/request-key.js'
 
@@ -27,20 +26,18 @@ export interface RetryingOptions {
 export interface Attempt {
   /** The number of earlier runs that conflicted. */
   count: number
-  /** Milliseconds since the first run began. */
-  waited: number
-  /** Whether it must run on the primary, because its replica has failed. */
-  needsPrimary: boolean
+  /** The time at which the first run began. */
+  start: number
+  /** Prepares the request for another run. Returns false if it may not run again. */
+  reset(): boolean
 }
 
 /**
- * Runs a request. If it may run again, retries it after a conflict of its transaction with another one, and runs it on the
- * primary if its replica has failed. For another run, the response, the session and `ctx.state` are reset to what they were before
- * the first one.
+ * Runs a request. If it may run again, retries it after a conflict of its transaction with another one. For another run, the
+ * response, the session and `ctx.state` are reset to what they were before the first one.
  *
  * @param now returns the time in milliseconds
  * @throws TransactionConflict when the request may not run again, when no retry is left, or when a retry may end after 10 seconds
- * @throws ReplicaFailed (503) when the request may not run again
  */
 export async function retrying(
   ctx: Context,
@@ -48,38 +45,32 @@ export async function retrying(
   run: (attempt: Attempt) => Promise<void>,
   now: () => number = () => performance.now(),
 ): Promise<void> {
-  // A request that is never retried needs no snapshot.
-  if (isRetryable === isIdempotent && !isIdempotent(ctx))
-    return run({ count: 0, waited: 0, needsPrimary: false })
   const start = now()
-  let longest = 0
-  let needsPrimary = false
+  // A request that is never retried needs no snapshot.
+  if (isRetryable === isIdempotent && !isIdempotent(ctx)) return run({ count: 0, start, reset: () => false })
   const restores = [snapshotResponse(ctx), snapshotForRetry(ctx)]
-  let count = 0
-  for (;;) {
+  const reset = (): boolean => {
+    if (ctx.res.headersSent || !isRetryable(ctx)) return false
+    for (const restore of restores) restore()
+    return true
+  }
+  let longest = 0
+  for (let count = 0; ; count += 1) {
     const began = now()
     try {
-      return await run({ count, waited: began - start, needsPrimary })
+      return await run({ count, start, reset })
     } catch (error) {
-      const isTemporary = error instanceof ReplicaFailed || error instanceof TransactionConflict
-      if (!isTemporary || ctx.res.headersSent || !isRetryable(ctx)) throw error
-      if (error instanceof ReplicaFailed) {
-        // The run on the primary follows at once, and does not count as a retry.
-        needsPrimary = true
-        for (const restore of restores) restore()
-        continue
-      }
+      if (!(error instanceof TransactionConflict)) throw error
       longest = Math.max(longest, now() - began)
-      if (count >= retries || now() + longest >= start + maxDuration) throw error
+      const isLast = count >= retries || now() + longest >= start + maxDuration
+      if (isLast || !reset()) throw error
       ctx.log.warn(
         { err: error },
         'the request is retried because its transaction conflicted with another one',
       )
     }
-    for (const restore of restores) restore()
     // A random delay of about 10, 20, 40 milliseconds, so that the two transactions do not collide again.
     await delay(10 * 2 ** count * (0.5 + Math.random()))
-    count += 1
   }
 }
 

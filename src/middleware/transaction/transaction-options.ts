@@ -1,6 +1,6 @@
 import type { Next } from 'koa'
 import type { Context, Middleware } from '../../context.js'
-import type { BeginOptions } from '../../database/transactions/lazy-transaction.js'
+import type { BeginOptions } from '../../database/transactions/opening.js'
 import { environmentOf } from '../../common/environment.js'
 import { transactionOf } from '../../database/transactions/request-transaction.js'
 import { NoTransaction } from '../../errors.js'

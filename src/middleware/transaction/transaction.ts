@@ -6,20 +6,29 @@ import type { Database } from '../../database/database.js'
 import { linksOf } from '../../records/links.js'
 import { chainsOf } from '../../records/within.js'
 import { declaredLists, logListWarnings } from '../../records/lists/list-warnings.js'
-import type { ListRoute } from '../../records/lists/request.js'
+import type { DeclaredRoute } from '../../routing/declared-route.js'
 import { explainDatabaseError } from '../../database/database-errors.js'
 import { engineOf } from '../../database/engines/engines.js'
 import { watchWaits } from '../../database/engines/own-waits.js'
 import { explainMissingTable, pendingMigrations } from '../../database/migrations/pending.js'
-import { LazyTransaction, type BeginOptions } from '../../database/transactions/lazy-transaction.js'
-import { beginTransaction, checkBeforeCommit } from '../../database/transactions/request-transaction.js'
+import { LazyTransaction } from '../../database/transactions/lazy-transaction.js'
+import type { BeginOptions } from '../../database/transactions/opening.js'
+import {
+  beginTransaction,
+  checkBeforeCommit,
+  isDiscarded,
+} from '../../database/transactions/request-transaction.js'
 import { rejectUncompared } from '../../http/preconditions.js'
 import { environmentOf } from '../../common/environment.js'
+import { memoize } from '../../common/memoize.js'
 import { checkNumbers } from '../../common/numbers.js'
 import { OutcomeUnknown, PendingMigrations, RowsNotRead, ServiceUnavailable } from '../../errors.js'
 import { SAFE_METHODS } from '../../common/methods.js'
+import { addLogFields } from '../../logging/request-logger.js'
+import { sessionSecrets } from '../../sessions/secrets.js'
+import { visitorOf } from '../../sessions/visitor.js'
 import { isRepeatable } from '../idempotency/request-key.js'
-import { RequestServer } from '../../database/replicas/request-server.js'
+import type { Visit } from '../../database/replicas/visit.js'
 import { maxDuration, retrying, type Attempt, type RetryingOptions } from './retrying.js'
 
 /** How clients other than browsers return the position of their last write. */
@@ -79,8 +88,8 @@ class Requests implements Hooks {
   private pending: string[] = []
   /** The number of responses that stream rows. */
   private streams = 0
-  /** Creates the server of a request, on a database that has several. */
-  private serverOf?: (ctx: Context, hasReplicaFailed: boolean) => RequestServer
+  /** Creates the visit of a request, on a database with several servers. */
+  private visitOf?: (ctx: Context) => Visit
 
   constructor(
     private readonly database: Database,
@@ -92,24 +101,25 @@ class Requests implements Hooks {
   async start(logger: Logger, env: string): Promise<void> {
     const { database } = this
     await database.hold()
-    if (engineOf(database).isCluster?.(database)) this.options = { retries: 5, ...this.options }
+    if (engineOf(database).afterOthers?.(database)) this.options = { retries: 5, ...this.options }
     if (this.options.checksMigrations ?? env === 'development')
       this.pending = await pendingMigrations(database)
     else if (env !== 'test') await warnOfPending(database, logger)
     const servers = await database.watch((change) => logger.info(change))
     if (!servers) return
-    const { Positions } = await import('../../database/replicas/positions.js')
-    // A replica that is more than `maxLag` behind is not read.
-    const positions = new Positions(Math.max(60_000, 4 * database.replication.maxLag))
-    this.serverOf = (ctx, hasReplicaFailed) => new RequestServer(servers, positions, ctx, hasReplicaFailed)
+    const { visitsTo } = await import('../../database/replicas/visit.js')
+    const visitors = { visitorOf, secretsOf, addLogFields }
+    this.visitOf = visitsTo(servers, database.replication.maxLag, visitors)
   }
 
-  async checkRoutes(routes: readonly ListRoute[], logger: Logger, env: string): Promise<void> {
+  async checkRoutes(routes: readonly DeclaredRoute[], logger: Logger, env: string): Promise<void> {
     // They reject wrong properties with `@RelationIds`, and wrong names of `@Within`.
     for (const metadata of this.database.entityMetadatas) {
       linksOf(metadata)
       chainsOf(metadata)
     }
+    if (routes.some(({ resource }) => resource?.many))
+      (await import('../../many/check.js')).checkMany(this.database, routes)
     const lists = declaredLists(this.database, routes)
     if (env === 'development' && this.pending.length === 0)
       await logListWarnings(this.database, lists, logger)
@@ -124,7 +134,12 @@ class Requests implements Hooks {
   }
 
   run(ctx: Context, next: Next): Promise<void> {
-    const run = () => retrying(ctx, this.options, (attempt) => this.runOnce(ctx, next, attempt))
+    const visit = this.visitOf?.(ctx)
+    const runOnce = (attempt: Attempt): Promise<void> => {
+      const work = () => this.runOnce(ctx, next, attempt, visit)
+      return visit ? visit.run(work, attempt.reset) : work()
+    }
+    const run = () => retrying(ctx, this.options, runOnce)
     return this.pending.length > 0 ? this.rejectPending().then(run) : run()
   }
 
@@ -134,9 +149,8 @@ class Requests implements Hooks {
   }
 
   /** Runs the middleware below and the handler in a transaction. */
-  private async runOnce(ctx: Context, next: Next, attempt: Attempt): Promise<void> {
-    const server = this.serverOf?.(ctx, attempt.needsPrimary)
-    const lazy = lazyTransaction(ctx, this.database, this.options, attempt, server)
+  private async runOnce(ctx: Context, next: Next, attempt: Attempt, visit?: Visit): Promise<void> {
+    const lazy = lazyTransaction(ctx, this.database, this.options, attempt, visit)
     beginTransaction(ctx, lazy)
     try {
       await (environmentOf(ctx) === 'production' ? next() : watchWaits(lazy, next))
@@ -144,23 +158,21 @@ class Requests implements Hooks {
         await checkBeforeCommit(ctx)
         rejectUncompared(ctx, lazy.manager)
       }
-      server?.rejectFailure()
+      visit?.rejectFailure()
     } catch (error) {
       await rollback(ctx, lazy)
-      server?.rejectFailure(error)
       throw explainDatabaseError(
         await explainMissingTable(this.database, error, environmentOf(ctx) === 'development'),
         undefined,
         this.database.entityMetadatas,
       )
     }
-    if (ctx.status >= 400) return rollbackResponse(ctx, lazy)
+    if (ctx.status >= 400 || isDiscarded(ctx)) return rollbackResponse(ctx, lazy)
     if (lazy.isStreaming && SAFE_METHODS.includes(ctx.method) && ctx.body instanceof Readable)
       return this.streamOn(ctx, lazy, ctx.body)
     try {
       await lazy.commit()
     } catch (error) {
-      server?.rejectFailure(error)
       throw explainCommit(ctx, error)
     }
     await runHooks(ctx, lazy)
@@ -196,16 +208,16 @@ function lazyTransaction(
     replica,
     idleLimit = environmentOf(ctx) === 'development' ? 100 : Infinity,
   }: TransactionOptions,
-  { count, waited }: Attempt,
-  server: RequestServer | undefined,
+  { count, start }: Attempt,
+  visit: Visit | undefined,
 ): LazyTransaction {
   // On SQLite a transaction that has read cannot always write, so a retry first waits for the write lock.
   const mode = SAFE_METHODS.includes(ctx.method) && count === 0 ? 'read' : 'write'
   return new LazyTransaction(database, mode, {
     isolation,
     replica,
-    server,
-    waited,
+    open: visit && ((primary, begin) => visit.open(primary, begin)),
+    waited: performance.now() - start,
     maxWait: Math.max(maxDuration, database.acquireTimeout),
     isAbandoned: () => ctx.req.socket.destroyed,
     onLost: (error) => ctx.log.error(error, 'database work that the request did not await has failed'),
@@ -213,6 +225,21 @@ function lazyTransaction(
     onIdle: idleLimit < Infinity ? (idle) => warnOfIdle(ctx, idle, idleLimit) : undefined,
   })
 }
+
+/** The secrets that encrypt positions: those of the application's sessions, or without sessions, those of the environment. */
+function secretsOf(ctx: Context): readonly string[] {
+  const { keys } = ctx.app
+  return Array.isArray(keys) ? keys : secretsOfEnvironment(environmentOf(ctx))
+}
+
+/** Returns no secret if the environment has none: `replicas` require one, but a cluster works without positions. */
+const secretsOfEnvironment = memoize((env): readonly string[] => {
+  try {
+    return sessionSecrets(undefined, env, 'The positions of replicas')
+  } catch {
+    return []
+  }
+})
 
 /** Warns if a transaction was idle for longer than the limit, because other requests may wait for its locks. */
 function warnOfIdle(ctx: Context, idle: number, limit: number): void {

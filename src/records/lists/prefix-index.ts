@@ -9,7 +9,7 @@ import { engineOf } from '../../database/engines/engines.js'
  * await prefixIndex(runner, 'posts', 'title')
  */
 export async function prefixIndex(runner: QueryRunner, table: string, column: string): Promise<void> {
-  const statement = await engineOf(runner.dataSource).prefixIndex(
+  const statement = await engineOf(runner.dataSource).prefix.createIndex(
     runner,
     shortName(`${table}_${column}_prefix`),
     table,

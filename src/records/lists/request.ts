@@ -8,7 +8,9 @@ import { loadRelations } from '../relations.js'
 import { addScopes } from '../scope.js'
 import type { RecordWork } from '../work.js'
 import type { Queryable } from './declaration.js'
+import { memoizeByObject } from '../../common/memoize.js'
 import { definitionOf } from './definition/compile.js'
+import type { ListDefinition } from './definition/definition.js'
 import { sortKeysOf } from './definition/list-model.js'
 import { CursorPagination, readPagePosition, Pagination } from './pagination.js'
 import type { Page, PageOptions, PagePosition, PageQuery, RecordPage } from './pagination.js'
@@ -31,6 +33,8 @@ export interface ListRoute {
         readonly model?: Function | undefined
         readonly queryable?: Queryable | undefined
         readonly parentKeys: readonly string[]
+        readonly action?: string
+        readonly many?: { readonly csv?: readonly string[] } | undefined
       }
     | undefined
 }
@@ -47,6 +51,8 @@ export interface ListRequest {
    * @param errors returns the errors with which a response of another format is rejected
    */
   prefersHtml(errors: () => ValidationErrors | undefined): boolean
+  /** Returns the path and query of the list. */
+  pageUrl?(position: Record<string, string | undefined>): string
 }
 
 /**
@@ -62,11 +68,52 @@ export async function paginateRequest<T extends Model>(
   options: PageOptions<T>,
   request: ListRequest,
 ): Promise<Page<T>> {
+  const { metadata, definition, parsed, query, selection } = selectRequested(work, model, options, request)
+  const position = readPagePosition(request.query, options)
+  const isCounted = options.total !== false && !definition.hasCursors && !query.errors
+  if (!selection)
+    return { records: [], pagination: new Pagination(position.page, position.size, 0, isCounted), query }
+  const { records, pagination } = definition.hasCursors
+    ? await readFromCursor(selection, parsed, position.size)
+    : await readPage(selection, position, isCounted)
+  // The records are of the model's class.
+  const page = { records: records as T[], pagination, query }
+  await loadLinks(work, metadata, records)
+  await noteLoaded(work, metadata, records)
+  for (const { name: relation, limit, attributes } of parsed.includes)
+    await loadRelations(work, page.records, [relation], { limit, attributes })
+  return page
+}
+
+/** The records of a list that the query of a request selects. */
+export interface RequestedList {
+  metadata: EntityMetadata
+  definition: ListDefinition
+  parsed: ParsedQuery
+  query: ListQuery
+  /** Undefined if the query has errors, or if no record can meet the conditions of the handler. */
+  selection: ListSelection | undefined
+}
+
+/**
+ * Selects the records of a list by the query of a request.
+ *
+ * @param isWhole whether all pages are selected together: then nothing positions a page, and nothing is included
+ * @throws ValidationErrors (400), DeclarationError, UnscopedRelation as `paginateRequest` does
+ */
+export function selectRequested<T extends Model>(
+  work: RecordWork,
+  model: EntityTarget<T>,
+  options: PageOptions<T>,
+  request: ListRequest,
+  isWhole = false,
+): RequestedList {
   const metadata = work.tx.dataSource.getMetadata(model)
   const where = addScopes<T>(work, metadata, options.where, options.relations)
   const handler = request.route?.handlerName ?? 'A handler'
   const { queryable, name } = findDeclaration(handler, metadata, options.queryable, request.route)
-  const definition = definitionOf(metadata, queryable, name)
+  const paged = definitionOf(metadata, queryable, name)
+  const definition = isWhole ? wholeDefinition(paged) : paged
   const isDeclared = queryable !== emptyQueryable
   // Without @Queryable, the order ends with the newest record first, whatever the direction of its last key.
   const order =
@@ -83,31 +130,35 @@ export async function paginateRequest<T extends Model>(
       order: order && isByColumns ? sortKeysOf(definition, order, handler) : undefined,
       translate: work.translate,
     }).parse(isDeclared ? request.querystring : '')
-  const isHtml = isDeclared && request.prefersHtml(() => parse(false).errors.result)
+  const isHtml = isDeclared && !isWhole && request.prefersHtml(() => parse(false).errors.result)
   const parsed = parse(isHtml)
-  const query = new ListQuery(definition, parsed)
+  const query = new ListQuery(paged, parsed, csvPathOf(metadata, request))
   if (query.errors && !isHtml) throw query.errors
 
-  const position = readPagePosition(request.query, options)
   const conditions = where && readAlternatives(metadata, where)
-  const isCounted = options.total !== false && !definition.hasCursors && !query.errors
-  if (query.errors || (where && !conditions))
-    return { records: [], pagination: new Pagination(position.page, position.size, 0, isCounted), query }
-  const selection = new ListSelection(work, definition, parsed, {
-    where: conditions,
-    relations: options.relations,
-    order: isByColumns ? undefined : order,
-  })
-  const { records, pagination } = definition.hasCursors
-    ? await readFromCursor(selection, parsed, position.size)
-    : await readPage(selection, position, isCounted)
-  // The records are of the model's class.
-  const page = { records: records as T[], pagination, query }
-  await loadLinks(work, metadata, records)
-  await noteLoaded(work, metadata, records)
-  for (const { name: relation, limit, attributes } of parsed.includes)
-    await loadRelations(work, page.records, [relation], { limit, attributes })
-  return page
+  const isEmpty = query.errors !== undefined || (where && !conditions)
+  const selection = isEmpty
+    ? undefined
+    : new ListSelection(work, definition, parsed, {
+        where: conditions,
+        relations: options.relations,
+        order: isByColumns ? undefined : order,
+      })
+  return { metadata, definition, parsed, query, selection }
+}
+
+/** A list without pages. */
+const wholeDefinition = memoizeByObject((definition: ListDefinition): ListDefinition => ({
+  ...definition,
+  hasCursors: false,
+  includes: new Map(),
+}))
+
+/** The path of the CSV file of a list; undefined if the list of the resource has none, or if this is another list. */
+function csvPathOf({ target }: EntityMetadata, request: ListRequest): string | undefined {
+  const { many, action, model } = request.route?.resource ?? {}
+  if (!many?.csv || action !== 'list' || model !== target) return undefined
+  return `${request.pageUrl?.({}).split('?')[0]}.csv`
 }
 
 /** The declaration of a list that clients cannot query. */

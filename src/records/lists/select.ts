@@ -34,7 +34,8 @@ interface Statement {
   parameters: readonly unknown[]
 }
 
-type Output = 'records' | 'ids' | 'count'
+/** What a query selects: all columns, ids, the number of rows, or what a function adds to its builder. */
+type Output = 'records' | 'ids' | 'count' | ((builder: SelectQueryBuilder<ObjectLiteral>) => void)
 
 const cachedStatements = memoizeByObject((_definition: ListDefinition) => new BoundedMap<Statement>(200))
 
@@ -92,16 +93,25 @@ export class ListSelection {
     return path ? rows.map((row) => path.toRecord(row)) : this.find(rows.map(({ id }) => id))
   }
 
+  /**
+   * Builds the statement that selects all records in their order.
+   *
+   * @param select adds the columns to the builder
+   */
+  whole(select: (builder: SelectQueryBuilder<ObjectLiteral>) => void): { sql: string; values: unknown[] } {
+    const { sql, parameters } = this.build(select, this.conditions, this.query.order)
+    return { sql, values: fillIn(parameters, this.conditions) }
+  }
+
   private send(
-    output: Output,
+    output: Exclude<Output, Function>,
     conditions: readonly SqlCondition[],
     order: readonly SortKey[],
     limit?: number,
     offset = 0,
   ): Promise<Row[]> {
-    const inputs = conditions.flatMap(({ values }) => values)
     const { sql: unlimited, parameters } = this.statementFor(output, conditions, order)
-    const values = parameters.map((item) => (item instanceof Marker ? inputs[item.index] : item))
+    const values = fillIn(parameters, conditions)
     // SQLite would plan a statement again for each limit that is a parameter.
     let sql = limit === undefined ? unlimited : `${unlimited} LIMIT ${Number(limit)}`
     if (offset > 0) {
@@ -137,6 +147,7 @@ export class ListSelection {
     const { name, target } = this.metadata
     const builder: SelectQueryBuilder<ObjectLiteral> = this.tx.createQueryBuilder(target, name)
     if (output === 'ids') builder.select(`${name}.${this.definition.id.name}`, 'id')
+    if (typeof output === 'function') output(builder)
     let next = 0
     for (const { values, sql } of conditions) {
       const markers = values.map(() => new Marker(next++))
@@ -162,6 +173,12 @@ export class ListSelection {
     for (const { column, isDescending } of order)
       builder.addOrderBy(this.writer.writeSortKey(column), isDescending ? 'DESC' : 'ASC')
   }
+}
+
+/** Replaces the markers in the parameters of a statement. */
+function fillIn(parameters: readonly unknown[], conditions: readonly SqlCondition[]): unknown[] {
+  const inputs = conditions.flatMap(({ values }) => values)
+  return parameters.map((item) => (item instanceof Marker ? inputs[item.index] : item))
 }
 
 /** Stands for conditions that no record meets. It is recognized by identity: TypeORM finds every record by an empty list. */

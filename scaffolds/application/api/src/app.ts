@@ -1,9 +1,8 @@
 import { App, forceSSL, parameterLogger, transaction } from 'resource-kit'
 import { database } from './database.js'
-import { container } from './services.js'
 
 /** The application's middleware and routes, in order. A route runs the middleware registered above it. */
-export const app = new App({ api: true, container })
+export const app = new App({ api: true })
 
 // Redirects HTTP to HTTPS in production.
 app.use(forceSSL())

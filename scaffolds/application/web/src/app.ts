@@ -1,10 +1,9 @@
 import { App, csrf, forceSSL, parameterLogger, transaction, translations } from 'resource-kit'
 import { home } from './actions/home.js'
 import { database } from './database.js'
-import { container } from './services.js'
 
 /** The application's middleware and routes, in order. A route runs the middleware registered above it. */
-export const app = new App({ container, sessionName: '_%identifier%_session' })
+export const app = new App({ sessionName: '_%identifier%_session' })
 
 // Redirects HTTP to HTTPS in production.
 app.use(forceSSL())

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { memoizeByObject } from '../../../common/memoize.js'
-import type { ConnectionLimits } from '../engine.js'
+import type { ConnectionLimits } from '../connections.js'
 import type { WatchedConnection } from '../server-watch.js'
 
 /** The members of a `pg` connection that this folder uses. */
@@ -27,11 +27,8 @@ export const POSITION = 'SELECT pg_current_wal_insert_lsn()::text AS position'
 interface Additions {
   /** The statement that begins a transaction. */
   begin?: string | undefined
-  /**
-   * Receives the position after the next commit, which reads it only if there is this function; undefined if only the commit has
-   * got an answer.
-   */
-  notePosition?: ((position: string | undefined) => void) | undefined
+  /** Receives the position after the next commit, unless only the commit has got an answer. Without it, none is read. */
+  notePosition?: ((position: string) => void) | undefined
 }
 
 /** The additions of a connection. */
@@ -46,21 +43,27 @@ export const SERVER =
  * gives the server's connection with its settings to other clients, each transaction sets the limits instead. Startup parameters
  * are not used, because a pooler rejects them.
  *
- * @returns the server, and the statements that must follow the beginning of each transaction behind a pooler
+ * @returns the server, the default isolation level, and the statements that must follow the beginning of each transaction behind a
+ *   pooler
  */
 export async function limitTimes(
   connection: PgConnection,
   limits: ConnectionLimits,
-): Promise<{ server: string; settings: readonly string[] }> {
+): Promise<{ server: string; isolation: string; settings: readonly string[] }> {
   const { acquireTimeout, statementTimeout: limit } = limits
   const times = Object.entries({ lock_timeout: acquireTimeout, ...(limit && { statement_timeout: limit }) })
   const set = times.map(([name, time]) => `set_config('${name}', '${time}', false)`).join(' || ')
   // Behind a pooler, the process has another id, and nothing is set. A pooler may send a second statement to another process.
   const { rows } = (await connection.query(
-    `SELECT CASE WHEN pg_backend_pid() = ${connection.processID ?? 0} THEN ${set} END IS NULL AS pooled, ${SERVER} AS server`,
-  )) as { rows: [{ pooled: boolean; server: string }] }
-  const [{ pooled, server }] = rows
-  return { server, settings: pooled ? times.map(([name, time]) => `SET LOCAL ${name} = ${time}`) : [] }
+    `SELECT CASE WHEN pg_backend_pid() = ${connection.processID ?? 0} THEN ${set} END IS NULL AS pooled, ` +
+      `${SERVER} AS server, current_setting('default_transaction_isolation') AS isolation`,
+  )) as { rows: [{ pooled: boolean; server: string; isolation: string }] }
+  const [{ pooled, server, isolation }] = rows
+  return {
+    server,
+    isolation,
+    settings: pooled ? times.map(([name, time]) => `SET LOCAL ${name} = ${time}`) : [],
+  }
 }
 
 /**
@@ -141,14 +144,15 @@ class StatementQueue {
   }
 
   /** Commits. The response to `COMMIT` alone decides whether the transaction is committed. */
-  private commit(note: (position: string | undefined) => void): Promise<unknown> {
+  private commit(note: (position: string) => void): Promise<unknown> {
     this.additions.notePosition = undefined
     return new Promise((resolve, reject) => {
       const both = new this.Committing({ text: `${COMMIT}; ${POSITION}` }, undefined, (error, results) => {
         if (error && !both.hasCommitted) return reject(error)
         // Two statements have two results.
         const [committed, position] = error ? [] : (results as { rows: { position: string }[] }[])
-        note(position?.rows[0]?.position)
+        const text = position?.rows[0]?.position
+        if (text !== undefined) note(text)
         resolve(committed)
       })
       this.query(both)
@@ -222,11 +226,4 @@ function committingQuery(Query: QueryClass) {
       super.handleCommandComplete(message, protocol)
     }
   }
-}
-
-/** Converts a position in the log, as PostgreSQL writes it: `16/B374D848`. */
-export function positionOf(text: string): bigint {
-  const slash = text.indexOf('/')
-  const [high, low] = [text.slice(0, slash), text.slice(slash + 1)]
-  return (BigInt(Number.parseInt(high, 16)) << 32n) + BigInt(Number.parseInt(low, 16))
 }

@@ -5,10 +5,11 @@ import {
   limiterOf,
   pingConnections,
   socketTimeoutMargin,
+  type ConnectionLimits,
   type Ping,
   type PooledConnection,
 } from '../connections.js'
-import type { ConnectionLimits, Engine, EngineErrors } from '../engine.js'
+import type { Engine, EngineErrors } from '../engine.js'
 import { noteReadOnly, ServerWatch, watchedConnections, type WatchedConnection } from '../server-watch.js'
 import {
   additionsOf,
@@ -20,8 +21,8 @@ import {
 } from './connection.js'
 import { PostgresRunner } from './query-runner.js'
 
-/** The databases whose default isolation level is READ COMMITTED. A server or a user can have another default. */
-const readCommitted = new WeakSet<DataSource>()
+/** The databases with another default isolation level than READ COMMITTED. A server or a user can have one. */
+const strict = new WeakSet<DataSource>()
 
 /** The databases that are reached through a pooler. */
 const pooled = new WeakSet<DataSource>()
@@ -89,7 +90,6 @@ export const postgres: Engine = {
   defaultPool: 10,
   errors,
   failureAborts: true,
-  hasFastWrites: true,
   now: 'floor(extract(epoch from statement_timestamp()) * 1000)::bigint',
   skipLocked: 'FOR UPDATE SKIP LOCKED',
   updatesInQueries: true,
@@ -117,21 +117,8 @@ export const postgres: Engine = {
 
   hasReplicas: true,
 
-  async servers(dataSource, replication, log) {
-    if (replication.urls.length === 0) return undefined
-    const { Replicas } = await import('../../replicas/replicas.js')
-    return new Replicas(dataSource.driver as PostgresDriver, replication, log)
-  },
-
-  async opened(dataSource) {
-    const [row]: { level: string }[] = await dataSource.query(
-      "SELECT current_setting('default_transaction_isolation') AS level",
-    )
-    if (row?.level === 'read committed') readCommitted.add(dataSource)
-  },
-
   readsCommitted: (dataSource, isolation) =>
-    isolation === undefined ? readCommitted.has(dataSource) : isolation === 'READ COMMITTED',
+    isolation === undefined ? !strict.has(dataSource) : isolation === 'READ COMMITTED',
 
   async beginReadOnly(runner, isolation) {
     await runner.startTransaction(isolation)
@@ -153,6 +140,11 @@ export const postgres: Engine = {
     }
   },
 
+  inspection: {
+    explain: 'EXPLAIN',
+    protect: (runner, milliseconds) => runner.query(`SET LOCAL statement_timeout = ${milliseconds}`),
+  },
+
   server: {
     databases: ['postgres', 'template1'],
     create: (server, name) =>
@@ -160,15 +152,25 @@ export const postgres: Engine = {
     drop: (server, name) => server.query(`DROP DATABASE ${quoted(name)} WITH (FORCE)`),
   },
 
-  keyLock: (alias) => ` FOR KEY SHARE OF ${alias}`,
-  updateLock: (alias) => ` FOR NO KEY UPDATE OF ${alias}`,
-  // PostgreSQL cannot lock the optional side of a join.
-  rowLock: ({ tableNameWithoutPrefix }) => ({ mode: 'pessimistic_write', tables: [tableNameWithoutPrefix] }),
+  rowLocks: {
+    // PostgreSQL cannot lock the optional side of a join.
+    mode: ({ tableNameWithoutPrefix }) => ({ mode: 'pessimistic_write', tables: [tableNameWithoutPrefix] }),
+    likeKey: (alias) => ` FOR KEY SHARE OF ${alias}`,
+    likeUpdate: (alias) => ` FOR NO KEY UPDATE OF ${alias}`,
+  },
+
+  parameterOf({ type, srid, entityMetadata }, parameter) {
+    if (!entityMetadata.dataSource.driver.spatialTypes.includes(type)) return undefined
+    const shape = `ST_GeomFromGeoJSON(${parameter})`
+    return `${srid === undefined ? shape : `ST_SetSRID(${shape}, ${srid})`}::${String(type)}`
+  },
 
   // The conversion makes the comparison of a citext case-sensitive.
   prefix: {
     parameters: (text) => [`${escapeLike(text)}%`],
     sql: (column, [pattern]) => `${column}::text LIKE ${pattern}`,
+    createIndex: (_runner, name, table, column) =>
+      `CREATE INDEX ${quoted(name)} ON ${quoted(table)} (${quoted(column)} text_pattern_ops)`,
   },
 
   contains: {
@@ -177,9 +179,6 @@ export const postgres: Engine = {
   },
 
   comparesRows: true,
-
-  prefixIndex: (_runner, name, table, column) =>
-    `CREATE INDEX ${quoted(name)} ON ${quoted(table)} (${quoted(column)} text_pattern_ops)`,
 
   async findIndexes(runner, table) {
     const rows: { columns: string[]; class: string; collation: string | null }[] = await runner.query(
@@ -205,9 +204,12 @@ export const postgres: Engine = {
     return row?.digits ?? undefined
   },
 
-  needsLease: (dataSource) => pooled.has(dataSource),
   // An arbitrary number. The lock belongs to one database.
-  migrationLock: { acquire: 'pg_try_advisory_lock(7231903)', release: 'pg_advisory_unlock(7231903)' },
+  migrationLock: {
+    acquire: 'pg_try_advisory_lock(7231903)',
+    release: 'pg_advisory_unlock(7231903)',
+    isPartial: (dataSource) => pooled.has(dataSource),
+  },
 }
 
 /** The B-tree indexes of a table, except partial ones: the columns, and the operator class and collation of the first column. */
@@ -264,9 +266,12 @@ export function limitConnections(
     connection.on('error', () => {})
     const watched = watch.add(connection.connection?.stream)
     watched.sent()
-    const { server, settings } = await limitTimes(connection, limits).finally(() => watched.answered())
+    const { server, isolation, settings } = await limitTimes(connection, limits).finally(() =>
+      watched.answered(),
+    )
     if (!isExpected(server)) throw new Error('The connection leads to another server.')
     if (settings.length > 0) pooled.add(driver.dataSource)
+    if (isolation !== 'read committed') strict.add(driver.dataSource)
     watch.noteServer((watched.server = server))
     prepareConnection(connection, Query, watched, settings)
     watchedConnections.set(connection, watched)

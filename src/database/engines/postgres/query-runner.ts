@@ -1,6 +1,5 @@
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
-import { unknownPosition } from '../../replicas/servers.js'
-import { additionsOf, BEGIN, positionOf, type PgConnection } from './connection.js'
+import { additionsOf, BEGIN, type PgConnection } from './connection.js'
 import { PostgresSchemaRunner } from './schema-runner.js'
 
 /** TypeORM's query runner, which sends the beginning of a transaction together with its first statement. */
@@ -28,15 +27,16 @@ export class PostgresRunner extends PostgresSchemaRunner {
     else await this.query('SET TRANSACTION READ ONLY')
   }
 
-  /** Commits, and returns the position after the commit; undefined if the transaction has no statements. */
-  async commitWithPosition(): Promise<bigint | undefined> {
-    if (this.endUnbegun()) return undefined
-    let position = unknownPosition
-    additionsOf(this.databaseConnection).notePosition = (text) => {
-      if (text !== undefined) position = positionOf(text)
-    }
+  /**
+   * Commits. Returns false if the transaction has no statements, so that nothing is sent.
+   *
+   * @param note receives the position after the commit, if it could be read
+   */
+  async commitWithPosition(note: (position: string) => void): Promise<boolean> {
+    if (this.endUnbegun()) return false
+    additionsOf(this.databaseConnection).notePosition = note
     await super.commitTransaction()
-    return position
+    return true
   }
 
   override async commitTransaction(): Promise<void> {

@@ -1,12 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3'
 import { BoundedMap } from '../../../common/memoize.js'
-import { COUNT_ALIAS } from '../engine.js'
 import type { StatementResult, SqliteStatement } from './statement.js'
-
-/** Whether a statement is a count of `paginate`. */
-export function isCount(sql: string): boolean {
-  return sql.startsWith(`SELECT COUNT(*) AS "${COUNT_ALIAS}" FROM`)
-}
 
 /** Once a statement has taken longer than this, in milliseconds, its later counts are cached. */
 const slowAfter = 0.5

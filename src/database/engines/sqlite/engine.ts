@@ -50,7 +50,7 @@ export const sqlite: Engine = {
   driverPackage: 'better-sqlite3',
   defaultPool: 8,
   errors,
-  hasFastWrites: true,
+  lacksDefault: true,
   now: "CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER)",
 
   options: (url) => ({ type: 'better-sqlite3', database: sqlitePath(url) }),
@@ -59,8 +59,13 @@ export const sqlite: Engine = {
     const driver = new PooledSqliteDriver(dataSource, limits)
     dataSource.driver = driver
     // The ping ignores its signal, because a read never waits for a writer.
-    return async () => void (await driver.pool.run('SELECT 1', []))
+    return async () => {
+      await driver.check()
+      await driver.pool.run('SELECT 1', [])
+    }
   },
+
+  parameterOf: ({ type }, parameter) => (type === 'jsonb' ? `jsonb(${parameter})` : undefined),
 
   async beginReadOnly(runner) {
     if (runner instanceof PooledSqliteQueryRunner) runner.isReadOnly = true
@@ -71,8 +76,10 @@ export const sqlite: Engine = {
     if (runner instanceof PooledSqliteQueryRunner) yield* runner.rows(sql, values)
   },
 
-  async check({ driver }) {
-    if (driver instanceof PooledSqliteDriver) await driver.check()
+  // SQLite runs statements in the process itself, where no timer could end one.
+  inspection: {
+    explain: 'EXPLAIN QUERY PLAN',
+    protect: (runner) => runner.query('PRAGMA query_only = ON'),
   },
 
   file: ({ driver }) => (driver instanceof PooledSqliteDriver ? driver.options.database : undefined),
@@ -90,6 +97,7 @@ export const sqlite: Engine = {
   prefix: {
     parameters: (text) => [text, textAfter(text) ?? Buffer.alloc(0)],
     sql: (column, [from, to]) => `(${column} >= ${from} COLLATE BINARY AND ${column} < ${to} COLLATE BINARY)`,
+    createIndex: (_runner, name, table, column) => `CREATE INDEX "${name}" ON "${table}" ("${column}")`,
   },
 
   contains: {
@@ -103,8 +111,6 @@ export const sqlite: Engine = {
     const cases = values.map((value, index) => `WHEN '${value.replaceAll("'", "''")}' THEN ${index}`)
     return `CASE ${column} ${cases.join(' ')} END`
   },
-
-  prefixIndex: (_runner, name, table, column) => `CREATE INDEX "${name}" ON "${table}" ("${column}")`,
 
   async findIndexes(runner, table) {
     const rows: { name: string; columns: string }[] = await runner.query(INDEXES, [table, table])

@@ -1,5 +1,5 @@
 import { connectionSemaphore } from '../connections.js'
-import type { ConnectionLimits } from '../engine.js'
+import type { ConnectionLimits } from '../connections.js'
 import { rejectOwnWait } from '../own-waits.js'
 import { Semaphore, type Release } from '../../../common/semaphore.js'
 import { ServiceUnavailable } from '../../../errors.js'

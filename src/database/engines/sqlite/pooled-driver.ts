@@ -8,7 +8,7 @@ import { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3
 import { ServiceUnavailable, ValidationErrors } from '../../../errors.js'
 import { humanize } from '../../../naming/words.js'
 import { isTooLong, kindOf } from '../../../models/attributes/kinds.js'
-import type { ConnectionLimits } from '../engine.js'
+import type { ConnectionLimits } from '../connections.js'
 import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
 import { SqliteConnection, type Sqlite } from './connection.js'
 import { SqlitePool } from './pool.js'

@@ -1,15 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { QueryFailedError, QueryResult, QueryRunnerAlreadyReleasedError } from 'typeorm'
 import type { ObjectLiteral, ReplicationMode } from 'typeorm'
+import type { BetterSqlite3Driver } from 'typeorm/driver/better-sqlite3/BetterSqlite3Driver.js'
 import { SqliteSchemaRunner } from './schema-runner.js'
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 import { NamedPlaceholdersNotSupportedError } from 'typeorm/error/NamedPlaceholdersNotSupportedError.js'
 import { BroadcasterResult } from 'typeorm/subscriber/BroadcasterResult.js'
 import { HttpError, ReadOnlyTransaction, TransactionConflict, TransactionEnded } from '../../../errors.js'
-import type { PooledSqliteDriver } from './pooled-driver.js'
 import { SqliteCheckout } from './checkout.js'
 import { isStale, type SqliteConnection } from './connection.js'
+import type { SqlitePool } from './pool.js'
 import { SqliteStatement, type StatementResult } from './statement.js'
+
+/** The driver, as far as its runners use it. */
+type Driver = BetterSqlite3Driver & { readonly pool: SqlitePool }
 
 /** Statements that change the connection itself. The runner then keeps the connection until its release. */
 const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
@@ -19,7 +23,7 @@ const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEM
  * transaction holds the write lock from the first statement that needs it until its end.
  */
 export class PooledSqliteQueryRunner extends SqliteSchemaRunner {
-  declare driver: PooledSqliteDriver
+  declare driver: Driver
   /** Whether its transactions reject statements that write. */
   isReadOnly = false
   private readonly checkout: SqliteCheckout
@@ -27,7 +31,7 @@ export class PooledSqliteQueryRunner extends SqliteSchemaRunner {
   private deadline: number | undefined
 
   constructor(
-    driver: PooledSqliteDriver,
+    driver: Driver,
     private readonly replicationMode: ReplicationMode,
   ) {
     super(driver)

@@ -1,5 +1,5 @@
 import type { ColumnDefinition, Statement } from 'better-sqlite3'
-import { isCount } from './cached-counts.js'
+import { COUNT_ALIAS } from '../engine.js'
 
 /** The result of a statement: the rows that it returns, or the number of rows that it has changed. */
 export interface StatementResult {
@@ -81,6 +81,11 @@ export class SqliteStatement {
       for (const [column, reader] of this.readers) row[column] = reader(row[column])
     return rows
   }
+}
+
+/** Whether a statement is a count of `paginate`. */
+function isCount(sql: string): boolean {
+  return sql.startsWith(`SELECT COUNT(*) AS "${COUNT_ALIAS}" FROM`)
 }
 
 const BIGINT = /^(big\s?int|int8|unsigned big int)\b/i

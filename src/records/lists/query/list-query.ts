@@ -40,6 +40,7 @@ export class ListQuery {
   constructor(
     private readonly definition: ListDefinition,
     private readonly parsed: ParsedQuery,
+    private readonly csvPath?: string,
   ) {
     this.errors = parsed.errors.result
     this.model = definition.metadata.targetName
@@ -103,6 +104,16 @@ export class ListQuery {
     for (const [name, value] of this.parameters()) if (!(name in changes)) parameters.append(name, value)
     for (const [name, value] of Object.entries(changes)) if (value !== undefined) parameters.set(name, value)
     return `?${parameters}`
+  }
+
+  /**
+   * The path of the list's CSV file, with the filters, search and order of the request: `/parts.csv?state=draft`. Undefined if the
+   * resource has no option `csv`.
+   */
+  get csvUrl(): string | undefined {
+    if (this.csvPath === undefined) return undefined
+    const query = this.url({ per_page: undefined, include: undefined })
+    return query === '?' ? this.csvPath : this.csvPath + query
   }
 
   /** The URL of the list without filters and search, in the same order. */

@@ -1,0 +1,39 @@
+import type { Attribute } from './arguments/attributes.js'
+import type { ListPlan } from './arguments/lists.js'
+import type { Names } from './arguments/names.js'
+import type { AddedRoute } from './arguments/routes.js'
+
+/** The description of a resource, computed once. */
+export interface ResourcePlan {
+  /** The command that generates it. */
+  command: string
+  /** The command that the handlers record. It contains `--locking` only if no migration records that option. */
+  handlersCommand: string
+  kind: 'web' | 'api'
+  /** The kind of the application, which decides the format of requests without `Accept`. */
+  application: 'web' | 'api'
+  names: Names
+  /** The names of the model, which another resource may share. */
+  model: Names
+  attributes: readonly Attribute[]
+  routes: readonly AddedRoute[]
+  /** The columns of each unique index of several columns. */
+  uniques: readonly (readonly string[])[]
+  /** The queries that clients may send to the list; undefined if there are none. */
+  list: ListPlan | undefined
+  owner: Names | undefined
+  /** Whether the model has a version. */
+  hasVersion: boolean
+  /** The model of the users who sign in. */
+  accounts: Names | undefined
+  /** The attributes of accounts that lists may include. */
+  publicAttributes: readonly string[]
+  /** The parents with a policy, the nearest first. */
+  guards: readonly Names[]
+  /** The attribute that is the heading of a parent's page: its first required text. */
+  titleOfParent: string | undefined
+  /** Returns the owner of the records of another model. */
+  ownerOf: (names: Names) => Names | undefined
+  /** Returns the models that contain the records of another model. */
+  enclosuresOf: (names: Names) => Names[]
+}

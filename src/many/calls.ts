@@ -1,0 +1,140 @@
+import { ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { hasStatus } from '../common/has-status.js'
+import type { Context } from '../context.js'
+import { checkBeforeCommit, separateChecks } from '../database/transactions/request-transaction.js'
+import { HttpError, PreconditionFailed, ValidationErrors } from '../errors.js'
+import { isWildcard } from '../http/entity-tags.js'
+import { isForClient } from '../http/errors/problem.js'
+import { compared, rejectUncompared } from '../http/preconditions.js'
+import type { Responses } from '../http/responder.js'
+import type { DeclaredRoute } from '../routing/declared-route.js'
+
+/** Milliseconds after which the loop lets other requests run. */
+const turnLength = 10
+
+/** What differs between the calls of a handler. */
+export interface Call {
+  /** `Line 7` or `Record 0198…`, with which the message of an error that ends the request begins. */
+  place: string
+  route: DeclaredRoute
+  params: Record<string, string>
+  body: object
+  importLine?: number
+}
+
+/**
+ * Calls a handler for each of many records, in the transaction of one request. Each call has a context that is derived from that of
+ * the request: nothing is rendered or sent, and errors are kept.
+ */
+export class Calls {
+  private readonly base: Context
+  /** The errors with which the handler has responded. */
+  private kept: ValidationErrors | undefined
+  private turnBegan = performance.now()
+
+  /**
+   * @param own other properties of all calls
+   * @throws PreconditionFailed (412) when the request has conditions, which cannot be about many records
+   */
+  constructor(
+    private readonly ctx: Context,
+    own: object = {},
+  ) {
+    const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = ctx.req.headers
+    if (ifNoneMatch !== undefined || (ifMatch !== undefined && !isWildcard(ifMatch)))
+      throw new PreconditionFailed(
+        'No version of many records can be compared with the condition of this request.',
+      )
+    this.base = Object.create(ctx, Object.getOwnPropertyDescriptors({ ...own, ...this.members() })) as Context
+    // Each session belongs to the whole request.
+    Object.defineProperty(this.base, 'session', {
+      get: () => ctx.session,
+      set: (session: Context['session']) => (ctx.session = session),
+    })
+  }
+
+  /**
+   * Calls the handler of a route.
+   *
+   * @returns the errors of the record; undefined if it was written
+   * @throws everything else that the handler throws, and HttpError if it sets a status of 400 or more
+   */
+  async callForRecord(call: Call): Promise<ValidationErrors | undefined> {
+    if (performance.now() - this.turnBegan > turnLength) {
+      await nextTurn()
+      this.turnBegan = performance.now()
+    }
+    const ctx = this.derive(call)
+    this.kept = undefined
+    // The conditions of each call are compared, not only those of the first one.
+    compared.delete(this.ctx.tx)
+    try {
+      await call.route.handler(ctx, () => Promise.resolve())
+      if (this.kept === undefined) {
+        if (ctx.status >= 400)
+          throw new HttpError(ctx.status, `The handler responded with the status ${ctx.status}.`)
+        await checkBeforeCommit(ctx)
+        rejectUncompared(ctx, this.ctx.tx)
+      }
+    } catch (error) {
+      if (!(error instanceof ValidationErrors)) throw at(call.place, error)
+      this.kept = error
+    }
+    compared.add(this.ctx.tx)
+    if (this.kept) ctx.translateErrors(this.kept)
+    return this.kept
+  }
+
+  /** Creates the context of a call. Its response is sent nowhere. */
+  private derive({ route, params, body, importLine }: Call): Context {
+    const { ctx } = this
+    const { app, req } = this.base
+    const res = new ServerResponse(req)
+    res.statusCode = 404
+    const derived = Object.create(this.base)
+    const request = Object.assign(Object.create(ctx.request), { ctx: derived, req, body })
+    const response = Object.assign(Object.create(app.response), { app, ctx: derived, req, res, request })
+    Object.assign(derived, { route, params, request, response, res }, importLine && { importLine })
+    separateChecks(derived)
+    return derived
+  }
+
+  /** The methods of the context that respond: they only set the status. */
+  private members(): object {
+    const keep = (errors: ValidationErrors): void => void (this.kept = errors)
+    const succeed = (ctx: Context, status = 200): void => void (hasStatus(ctx) || (ctx.status = status))
+    return {
+      respond(this: Context, first: Responses | ValidationErrors | number, responses: Responses = {}) {
+        const [status, { data }] = typeof first === 'number' ? [first, responses] : [undefined, Object(first)]
+        const errors: unknown = first instanceof ValidationErrors ? first : data
+        if (status !== undefined) this.status = status
+        if (errors instanceof ValidationErrors) {
+          keep(errors)
+          this.status = status ?? errors.status
+        }
+        succeed(this)
+        return Promise.resolve()
+      },
+      seeOther(this: Context) {
+        this.status = 303
+      },
+      back(this: Context) {
+        this.status = 302
+      },
+      redirect(this: Context) {
+        this.status = 302
+      },
+      render(this: Context) {
+        succeed(this)
+      },
+      flash() {},
+    }
+  }
+}
+
+/** Adds the place to the message of an error for the client. */
+function at(place: string, error: unknown): unknown {
+  if (isForClient(error)) error.message = `${place}: ${error.message}`
+  return error
+}

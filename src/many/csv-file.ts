@@ -1,0 +1,130 @@
+import { isUtf8 } from 'node:buffer'
+import { createReadStream } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import { CsvError, parse, type Options } from 'csv-parse'
+import { parse as parseAtOnce } from 'csv-parse/sync'
+
+/** The separators of cells, the preferred one first. */
+const separators = [',', ';', '\t'] as const
+
+export type Separator = (typeof separators)[number]
+
+/** One line of a file, as a spreadsheet counts them: a cell with a line break is in one line. */
+export interface Line {
+  line: number
+  cells: readonly string[]
+}
+
+/** A file that cannot be read as CSV. */
+export class UnreadableFile extends Error {
+  /** @param rule the broken rule: `csv.encoding` or `csv.quote` */
+  constructor(
+    readonly line: number,
+    readonly rule: string,
+  ) {
+    super(`Line ${line}: ${rule}`)
+  }
+}
+
+/** A CSV file, which is read in pieces and as often as needed. */
+export class CsvFile {
+  private constructor(
+    private readonly path: string,
+    readonly separator: Separator,
+  ) {}
+
+  /**
+   * Opens a file. Its separator is the one with which its heading has the most known columns.
+   *
+   * @param isKnown whether a heading is the name of a column
+   * @throws UnreadableFile
+   */
+  static async open(path: string, isKnown: (heading: string) => boolean): Promise<CsvFile> {
+    const { value: beginning = '' } = await texts(path).next()
+    const count = (separator: Separator): number => headingOf(beginning, separator).filter(isKnown).length
+    const counts = separators.map(count)
+    return new CsvFile(path, separators[counts.indexOf(Math.max(...counts))] ?? ',')
+  }
+
+  /**
+   * The lines of the file, the heading included. Those without any text are left out.
+   *
+   * @throws UnreadableFile when it is not CSV
+   */
+  async *lines(): AsyncGenerator<Line> {
+    const parser = parse(optionsFor(this.separator))
+    const source = Readable.from(texts(this.path))
+    source.once('error', (error) => parser.destroy(error))
+    let line = 0
+    try {
+      for await (const cells of source.pipe(parser) as AsyncIterable<string[]>) {
+        line += 1
+        if (cells.some((cell) => cell !== '')) yield { line, cells }
+      }
+    } catch (error) {
+      throw error instanceof CsvError ? new UnreadableFile(parser.info.records + 1, 'csv.quote') : error
+    } finally {
+      source.destroy()
+    }
+  }
+}
+
+function optionsFor(delimiter: Separator): Options {
+  return {
+    delimiter,
+    record_delimiter: ['\r\n', '\n', '\r'],
+    relax_column_count: true,
+    skip_empty_lines: false,
+  }
+}
+
+/** The cells of the first line; empty if its quotes are wrong, which `lines` reports. */
+function headingOf(beginning: string, separator: Separator): string[] {
+  try {
+    const [heading = []]: string[][] = parseAtOnce(beginning, { ...optionsFor(separator), to: 1 })
+    return heading
+  } catch {
+    return []
+  }
+}
+
+/**
+ * The text of a file in UTF-8, or in UTF-16 with a byte order mark.
+ *
+ * @throws UnreadableFile when it has another encoding, which is not guessed
+ */
+async function* texts(path: string): AsyncGenerator<string, undefined> {
+  let decoder: InstanceType<typeof TextDecoder> | undefined
+  try {
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      decoder ??= new TextDecoder(encodingOf(chunk), { fatal: true })
+      yield decoder.decode(chunk, { stream: true })
+    }
+    yield decoder?.decode() ?? ''
+  } catch (error) {
+    if (Reflect.get(Object(error), 'code') !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error
+    throw new UnreadableFile(await lineOfOtherBytes(path), 'csv.encoding')
+  }
+}
+
+function encodingOf(bytes: Buffer): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le'
+  return bytes[0] === 0xfe && bytes[1] === 0xff ? 'utf-16be' : 'utf-8'
+}
+
+/** The number of the first line that is not UTF-8. */
+async function lineOfOtherBytes(path: string): Promise<number> {
+  const bytes = await readFile(path)
+  let line = 1
+  let begin = 0
+  let isQuoted = false
+  for (const [index, byte] of bytes.entries()) {
+    if (byte === 0x22) isQuoted = !isQuoted
+    if (byte !== 0x0a || isQuoted) continue
+    if (!isUtf8(bytes.subarray(begin, index))) return line
+    begin = index + 1
+    line += 1
+  }
+  return line
+}

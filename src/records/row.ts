@@ -1,0 +1,385 @@
+import { isDeepStrictEqual } from 'node:util'
+import type {
+  EntityManager,
+  EntityMetadata,
+  EntitySubscriberInterface,
+  QueryResult,
+  QueryRunner,
+} from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
+import { memoizeByObject } from '../common/memoize.js'
+import { VersionConflict } from '../errors.js'
+import { engineOf } from '../database/engines/engines.js'
+import { createRunner } from '../database/engines/mode.js'
+import { inSavepoint, TransactionManager } from '../database/transactions/transaction-manager.js'
+import { kindOf } from '../models/attributes/attributes.js'
+import { Model } from '../models/model.js'
+import { isUnchanged } from '../models/record-state.js'
+import { read, readerOf, run } from './fast-path/fast-path.js'
+import { lockClause } from './locking.js'
+
+/** Returns what reads and writes the rows of a model, one at a time. */
+export const rowsOf = memoizeByObject((metadata: EntityMetadata) => new Rows(metadata))
+
+/** How a row is written. */
+export interface RowWork {
+  readonly tx: EntityManager
+  /** Whether the write has one statement, which needs its own savepoint on engines that need one. */
+  readonly isAlone: boolean
+}
+
+/** How a row is updated. */
+export interface UpdateOptions {
+  /** Whether the row is locked first. */
+  lock: boolean
+  /** Whether something beside the row changes, which raises its version. */
+  changesMore: boolean
+}
+
+/** A column, and how it is read and written. */
+interface Cell {
+  column: ColumnMetadata
+  /** Its place in the values of a row. */
+  index: number
+  /** Its name in statements. */
+  name: string
+  /** Its name in the rows of a query. */
+  alias: string
+  convert: (value: unknown) => unknown
+}
+
+/** A column, and the value to store: an expression in SQL if it is a function. */
+type Change = [cell: Cell, stored: unknown]
+
+/** Stands for the id in the parameters of a query. */
+const idMarker = { marks: 'id' }
+
+/**
+ * The rows of a model. A record is written as TypeORM's `save` and `remove` write it, by one statement, with the listeners and
+ * subscribers around it. Its version is compared by this statement. Nothing but the row is written.
+ */
+export class Rows {
+  private readonly table: string
+  private readonly id: string
+  private readonly cells: readonly Cell[]
+  private readonly inserted: readonly Cell[]
+  private readonly updated: readonly Cell[]
+  private readonly insertion: string
+  private readonly version: Cell | undefined
+  /** The columns that the database sets when it inserts a row, and when it updates one. */
+  private readonly setByInsert: readonly Cell[]
+  private readonly setByUpdate: readonly Cell[]
+  private readonly returning: string
+  private readonly hasListeners: boolean
+  private selection: { sql: string; parameters: readonly unknown[] } | undefined
+
+  constructor(private readonly metadata: EntityMetadata) {
+    const { driver } = metadata.dataSource
+    this.table = metadata.tablePath
+      .split('.')
+      .map((part) => driver.escape(part))
+      .join('.')
+    this.cells = metadata.columns.filter(({ isVirtualProperty }) => !isVirtualProperty).map(toCell)
+    this.inserted = this.cells.filter(({ column }) => column.isInsert && column.asExpression === undefined)
+    this.updated = this.cells.filter(
+      ({ column: { isUpdate, isVersion, isDiscriminator, asExpression } }) =>
+        isUpdate && !isVersion && !isDiscriminator && asExpression === undefined,
+    )
+    const names = this.inserted.map(({ name }) => name).join(', ')
+    this.insertion = `INSERT INTO ${this.table} (${names}) VALUES `
+    this.id = driver.escape(metadata.findColumnWithPropertyName('id')?.databaseName ?? 'id')
+    this.version = this.cells.find(({ column }) => column.isVersion)
+    const returned = metadata.getInsertionReturningColumns()
+    this.setByInsert = this.cells.filter(
+      ({ column }) => returned.includes(column) && isSetByDatabase(column) && column.isSelect,
+    )
+    this.setByUpdate = this.setByInsert.filter(
+      ({ column: { asExpression, isUpdateDate } }) => asExpression !== undefined || isUpdateDate,
+    )
+    const canReturn = this.setByInsert.length > 0 && driver.isReturningSqlSupported('insert')
+    this.returning = canReturn ? ` RETURNING ${this.setByInsert.map(({ name }) => name).join(', ')}` : ''
+    this.hasListeners = metadata.listeners.some(
+      ({ target, type }) => target !== Model && type !== 'after-load',
+    )
+  }
+
+  /** Whether more than the statement can belong to a write: listeners of the model, or subscribers of the application. */
+  get isHeard(): boolean {
+    // The first subscriber is the framework's own.
+    const subscribers = this.metadata.dataSource.subscribers.slice(1)
+    return this.hasListeners || subscribers.some((subscriber) => EVENTS.some((event) => subscriber[event]))
+  }
+
+  /** Inserts the row of a record. */
+  async insert(work: RowWork, record: Model): Promise<void> {
+    const { metadata } = this
+    const { broadcaster } = runnerOf(work.tx)
+    await broadcaster.broadcast('BeforeInsert', metadata, record)
+    const values: unknown[] = []
+    const expressions = this.inserted.map((cell) => this.insertedValue(cell, record, values))
+    const sql = `${this.insertion}(${expressions.join(', ')})${this.returning}`
+    const { records = [] } = await this.execute(work, sql, values)
+    this.version?.column.setEntityValue(record, 1)
+    this.fillWithNull(record)
+    if (this.returning)
+      for (const { column, convert } of this.setByInsert)
+        setValue(record, column, convert(records[0][column.databaseName]))
+    else await this.readBack(work.tx, record, this.setByInsert)
+    if (this.isHeard) await broadcaster.broadcast('AfterInsert', metadata, record)
+  }
+
+  /**
+   * Updates the columns of a record that differ from its row. Inserts a record without a version whose row is missing.
+   *
+   * @throws VersionConflict when the model has versions, and the row is missing or has another version than the record
+   */
+  async update(work: RowWork, record: Model, { lock, changesMore }: UpdateOptions): Promise<void> {
+    const { metadata, version } = this
+    const current = await this.select(work.tx, record.id, lock)
+    const currentVersion = version && current?.[version.index]
+    if (version && String(currentVersion) !== String(version.column.getEntityValue(record)))
+      throw new VersionConflict()
+    if (!current) return this.insert(work, record)
+    const isTouched = changesMore && version !== undefined
+    const first = this.changesOf(record, current)
+    if (first.length === 0 && !isTouched) return
+
+    const { broadcaster } = runnerOf(work.tx)
+    const stored = this.toEntity(current)
+    await broadcaster.broadcast('BeforeUpdate', metadata, record, stored, ...partsOf(record, first))
+    // The listeners have set `updated_at`, and may have set other columns.
+    const changes = this.changesOf(record, current)
+    const values: unknown[] = []
+    const assignments = changes.map(
+      ([cell, value]) => `${cell.name} = ${this.writeValue(cell, value, values)}`,
+    )
+    if (version) assignments.push(`${version.name} = ${version.name} + 1`)
+    if (assignments.length > 0) {
+      const sql = `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE `
+      await this.writeRow(work, sql, values, record, currentVersion)
+    }
+    version?.column.setEntityValue(record, increment(currentVersion))
+    await this.readBack(work.tx, record, this.setByUpdate)
+    if (this.isHeard)
+      await broadcaster.broadcast('AfterUpdate', metadata, record, stored, ...partsOf(record, changes))
+  }
+
+  /**
+   * Deletes the row of a record.
+   *
+   * @throws VersionConflict when the model has versions, and the row is missing or has another version than the record
+   */
+  async remove(work: RowWork, record: Model): Promise<void> {
+    const { metadata, isHeard } = this
+    const { broadcaster } = runnerOf(work.tx)
+    const current = isHeard ? await this.select(work.tx, record.id, false) : undefined
+    const stored = current ? this.toEntity(current) : record
+    if (isHeard) await broadcaster.broadcast('BeforeRemove', metadata, record, stored)
+    const version: unknown = this.version?.column.getEntityValue(record)
+    await this.writeRow(work, `DELETE FROM ${this.table} WHERE `, [], record, version)
+    if (isHeard) await broadcaster.broadcast('AfterRemove', metadata, record, stored)
+  }
+
+  /** Reads the values of a row, in the order of the cells; undefined if it is missing. */
+  private async select(tx: EntityManager, id: unknown, lock: boolean): Promise<unknown[] | undefined> {
+    const { sql, parameters } = (this.selection ??= this.buildSelection(tx))
+    const values = parameters.map((value) => (value === idMarker ? id : value))
+    const [row] = await (lock ? run(tx, sql + lockClause(tx), values) : read(tx, sql, values))
+    return row && this.cells.map(({ alias, convert }) => convert(row[alias]))
+  }
+
+  private buildSelection(tx: EntityManager): { sql: string; parameters: readonly unknown[] } {
+    const { target, name } = this.metadata
+    const [sql, parameters] = tx
+      .createQueryBuilder(target, name)
+      .select(this.cells.map(({ column }) => `${name}.${column.propertyPath}`))
+      .where(`${name}.id = :id`, { id: idMarker })
+      .withDeleted()
+      .setOption('disable-global-order')
+      .getQueryAndParameters()
+    return { sql, parameters }
+  }
+
+  /** Sets the columns that the database has set. */
+  private async readBack(tx: EntityManager, record: Model, cells: readonly Cell[]): Promise<void> {
+    if (cells.length === 0) return
+    const row = await this.select(tx, record.id, false)
+    for (const cell of cells) setValue(record, cell.column, row?.[cell.index])
+  }
+
+  private toEntity(values: readonly unknown[]): object {
+    const entity: object = this.metadata.create(undefined, { fromDeserializer: true })
+    for (const [index, { column }] of this.cells.entries())
+      if (!column.isDiscriminator) setValue(entity, column, values[index])
+    return entity
+  }
+
+  /** Finds the columns whose values differ from the row. Ignores undefined properties, and a relation that was only loaded. */
+  private changesOf(record: object, current: readonly unknown[]): Change[] {
+    const changes: Change[] = []
+    for (const cell of this.updated) {
+      const { column } = cell
+      const value = valueOf(record, column)
+      const previous = current[cell.index]
+      if (value === undefined || isSame(value, previous)) continue
+      if (column.isVirtual && isUnchanged(record, column.propertyName)) continue
+      const stored = typeof value === 'function' ? value : this.toStored(column, value)
+      if (!this.isStoredAs(column, stored, previous)) changes.push([cell, stored])
+    }
+    return changes
+  }
+
+  /** Whether a value to store is that of the row, although the values of the two records are not the same. */
+  private isStoredAs(column: ColumnMetadata, stored: unknown, previous: unknown): boolean {
+    if (column.transformer) return isSame(stored, this.toStored(column, previous))
+    // The engine may have stored the members of an object in another order.
+    if (kindOf(column.type) === 'json' && typeof stored === 'string')
+      return isSame(JSON.parse(stored), previous)
+    // Text from the database is compared as it is: `toStored` could reject it, although the database already contains it.
+    return isSame(stored, typeof previous === 'string' ? previous : this.toStored(column, previous))
+  }
+
+  /** Writes the value of a new row in SQL, and adds its parameter. */
+  private insertedValue(cell: Cell, record: Model, values: unknown[]): string {
+    const { column } = cell
+    const { metadata } = this
+    const { driver } = metadata.dataSource
+    if (column.isVersion) return '1'
+    if (column.isDiscriminator) return this.writeValue(cell, metadata.discriminatorValue, values)
+    const isOwnUuid = column.isGenerated && column.generationStrategy === 'uuid'
+    if (isOwnUuid && !driver.isUUIDGenerationSupported() && valueOf(record, column) === undefined)
+      setValue(record, column, crypto.randomUUID())
+    const given = valueOf(record, column)
+    const value = typeof given === 'function' ? given : this.toStored(column, given)
+    if (value !== undefined) return this.writeValue(cell, value, values)
+    const isSet = column.isGenerated || (column.default !== undefined && column.default !== null)
+    if (!isSet) return 'NULL'
+    return engineOf(driver).lacksDefault ? (driver.normalizeDefault(column) ?? 'NULL') : 'DEFAULT'
+  }
+
+  /** Writes a value in SQL, and adds its parameter. */
+  private writeValue({ column }: Cell, value: unknown, values: unknown[]): string {
+    if (typeof value === 'function') return String(value())
+    const { driver } = this.metadata.dataSource
+    const parameter = driver.createParameter('', values.push(value) - 1)
+    return engineOf(driver).parameterOf?.(column, parameter) ?? parameter
+  }
+
+  /** @throws VersionConflict when the model has versions, and no row has the id and this version */
+  private async writeRow(
+    work: RowWork,
+    sql: string,
+    values: unknown[],
+    { id }: Model,
+    version: unknown,
+  ): Promise<void> {
+    const { driver } = this.metadata.dataSource
+    const placeholder = (value: unknown) => driver.createParameter('', values.push(value) - 1)
+    let condition = `${this.id} = ${placeholder(id)}`
+    if (this.version)
+      condition += ` AND ${this.version.name} ${version === null ? 'IS NULL' : `= ${placeholder(version)}`}`
+    const { affected } = await this.execute(work, sql + condition, values)
+    if (this.version && affected !== 1) throw new VersionConflict()
+  }
+
+  /** Runs a statement that the database may reject. On PostgreSQL, all later statements would be rejected without a savepoint. */
+  private execute({ tx, isAlone }: RowWork, sql: string, values: unknown[]): Promise<QueryResult> {
+    const runner = runnerOf(tx)
+    if (!isAlone || !engineOf(tx.dataSource).failureAborts || !runner.isTransactionActive)
+      return runner.query(sql, values, true)
+    // The result is one of TypeORM.
+    if (tx instanceof TransactionManager) return tx.write(sql, values) as Promise<QueryResult>
+    return inSavepoint(tx, (manager) => runnerOf(manager).query(sql, values, true))
+  }
+
+  /** Sets the missing nullable properties of a new record to null, as TypeORM does. */
+  private fillWithNull(record: object): void {
+    const children = this.metadata.childEntityMetadatas.map(({ target }) => target)
+    for (const { column } of this.inserted) {
+      const { isNullable, isSelect, isVirtual, target } = column
+      if (!isNullable || !isSelect || isVirtual || children.includes(target)) continue
+      if (valueOf(record, column) === undefined) setValue(record, column, null)
+    }
+  }
+
+  private toStored(column: ColumnMetadata, value: unknown): unknown {
+    return this.metadata.dataSource.driver.preparePersistentValue(value, column)
+  }
+}
+
+/** Runs work with a query runner, whose results have the number of changed rows. The manager of a database has none. */
+export async function withRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  if (tx.queryRunner) return work(tx)
+  const runner = createRunner(tx.dataSource, 'write')
+  try {
+    return await work(runner.manager)
+  } finally {
+    await runner.release()
+  }
+}
+
+function runnerOf(tx: EntityManager): QueryRunner {
+  if (!tx.queryRunner) throw new Error('A row is written without a query runner.')
+  return tx.queryRunner
+}
+
+const EVENTS = [
+  'beforeInsert',
+  'afterInsert',
+  'beforeUpdate',
+  'afterUpdate',
+  'beforeRemove',
+  'afterRemove',
+] as const satisfies readonly (keyof EntitySubscriberInterface)[]
+
+function toCell(column: ColumnMetadata, index: number): Cell {
+  const { dataSource, name } = column.entityMetadata
+  const { driver } = dataSource
+  return {
+    column,
+    index,
+    name: driver.escape(column.databaseName),
+    alias: DriverUtils.buildAlias(driver, undefined, name, column.databaseName),
+    convert: readerOf(column),
+  }
+}
+
+/** Whether a value may be in the row that the record does not have yet. The times of `Model` and versions are known. */
+function isSetByDatabase({ propertyPath, isVersion, isDeleteDate }: ColumnMetadata): boolean {
+  return !isVersion && !isDeleteDate && propertyPath !== 'created_at' && propertyPath !== 'updated_at'
+}
+
+/** The value of a column. TypeORM would return the id of a related record that was loaded, even if the key has been changed. */
+export function valueOf(record: object, column: ColumnMetadata): unknown {
+  return column.isVirtual || column.embeddedMetadata
+    ? column.getEntityValue(record)
+    : Reflect.get(record, column.propertyName)
+}
+
+function setValue(record: object, column: ColumnMetadata, value: unknown): void {
+  if (column.embeddedMetadata) column.setEntityValue(record, value)
+  else Reflect.set(record, column.propertyName, value)
+}
+
+/** Whether two values are equal. Drivers receive datetimes as text or as dates. */
+function isSame(left: unknown, right: unknown): boolean {
+  if (left === right) return true
+  return typeof left === 'object' && typeof right === 'object' && isDeepStrictEqual(left, right)
+}
+
+/** The changed columns, and the relations whose records were assigned, as TypeORM reports them to subscribers. */
+function partsOf(record: object, changes: readonly Change[]) {
+  const columns = changes.map(([{ column }]) => column)
+  const relations = columns.flatMap(({ relationMetadata }) => relationMetadata ?? [])
+  return [
+    columns.filter(({ isVirtual }) => !isVirtual),
+    relations.filter(({ propertyName }) => Reflect.get(record, propertyName) !== undefined),
+  ] as const
+}
+
+/** The version after a version. A row that has none keeps none. */
+function increment(version: unknown): unknown {
+  if (version === null) return null
+  return typeof version === 'string' ? String(BigInt(version) + 1n) : Number(version) + 1
+}
