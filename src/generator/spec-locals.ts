@@ -24,7 +24,9 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
   const referred = referredOf(attributes, plan, parents)
   const others = referred.map(({ attribute }) => attribute)
   const referredModels = referred.flatMap(({ attribute, models }) => [attribute.reference.model, ...models])
-  const plain = attributes.filter(({ reference }) => !reference)
+  const plain = attributes.filter(({ reference, file }) => !reference && !file)
+  const files = attributes.filter(({ file }) => file)
+  const requiredFiles = files.filter(({ isRequired }) => isRequired).map((one) => `${one.name}: ${sampleOf(one)}`)
   const keys = others.map((attribute) => `${attribute.name}: ${variableOf(attribute)}`)
   // The list of users contains the one who has signed in.
   const listsOwner = accounts?.model === model.model
@@ -45,7 +47,8 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
     record,
     item,
     list: collection,
-    ...bodiesOf(plain, keys),
+    ...bodiesOf(plain, keys, requiredFiles),
+    files: filesLocals(files),
     newer: argumentOf([
       ...belongsTo.map((key) => `${key}: ${record}.${key}`),
       ...given.map((attribute) => modelValue(attribute, 'json')),
@@ -57,6 +60,7 @@ export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes:
     users: usersOf(file, plan),
     /** Whether another user can send the same: the records that `sent` refers to belong to nobody, and there can be a second record. */
     othersCanCreate:
+      requiredFiles.length === 0 &&
       !referred.some(({ isBound }) => isBound) &&
       !uniques.some((columns) => columns.every((name) => isConstant(name, attributes, []))),
     variables: [
@@ -85,15 +89,36 @@ function referredOf(attributes: readonly Attribute[], plan: ResourcePlan, parent
 }
 
 /** The bodies that a spec sends: JSON and forms. */
-function bodiesOf(plain: readonly Attribute[], keys: readonly string[]) {
+function bodiesOf(plain: readonly Attribute[], keys: readonly string[], files: readonly string[]) {
+  const sent = keys.length > 0 ? object(['...values', ...keys]) : 'values'
+  const sentForm = fieldsOf(plain, 'values', [], [...keys, ...files])
   return {
+    /** The body that creates a record: JSON, or a form with the files that it needs. */
+    created: files.length > 0 ? `form: ${sentForm}` : `json: ${sent}`,
+    createdFrom: files.length > 0 ? 'a form with files, and returns it as JSON' : 'JSON',
+    needsFiles: files.length > 0,
     values: members(plain, 'json'),
     changes: members(plain, 'changed'),
-    sent: keys.length > 0 ? object(['...values', ...keys]) : 'values',
-    sentForm: fieldsOf(plain, 'values', [], keys),
+    sent,
+    sentForm,
     changedForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"]),
     staleForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"], ["lock_version: '0'"]),
   }
+}
+
+/** The specs of the attributes with files: what is sent, and of which type another file is. */
+function filesLocals(files: readonly Attribute[]) {
+  return files.map((attribute) => ({
+    name: attribute.name,
+    isList: attribute.isList,
+    isRequired: attribute.isRequired,
+    isImage: attribute.file === 'image',
+    sample: sampleOf(attribute),
+  }))
+}
+
+function sampleOf({ file }: Attribute): string {
+  return file === 'image' ? 'sampleFile()' : "sampleFile('text/plain')"
 }
 
 /** The source that assigns the id of a record to the variable of a reference. */

@@ -14,6 +14,7 @@ export {
   type RequestOptions,
 } from './client.js'
 export { Factory, type Defaults, type ModelClass } from './factory.js'
+export { sampleFile, type SampleFileOptions } from './sample-file.js'
 export { expectQueries } from './expect-queries.js'
 export { Isolation } from './isolation.js'
 export { captureLog, type CapturedLog } from './capture-log.js'

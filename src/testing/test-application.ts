@@ -56,7 +56,7 @@ export function testApplication(app: App, database: Database, options: TestOptio
   const ofThisTest = new Replacements(app.injector)
   return {
     client,
-    factory: new Factory(database),
+    factory: new Factory(database, app),
     isolate: () => isolate(isolation, client),
     provide: (token, value) => ofThisTest.add([[token, value]]),
     hooks: {
