@@ -9,10 +9,11 @@ import { checkTable } from './table.js'
  *
  * @throws DeclarationError when one of them does not work
  */
-export async function checkFiles({ database, table, byteStore }: Files): Promise<void> {
-  checkModels(database)
-  await checkTable(table)
-  await byteStore.start?.()
+export async function checkFiles(files: Files): Promise<void> {
+  checkModels(files.database)
+  await checkTable(files.table)
+  const store = await files.open()
+  await store.start?.()
 }
 
 /** @throws DeclarationError when a model has the name of stored files, or declares the column of a file itself */

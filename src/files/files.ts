@@ -12,8 +12,17 @@ import { measure, receive, type FileSource } from './receiving.js'
 import { createFile, rowOf, type FileRow, type StoredFile } from './stored-file.js'
 import { FolderStore } from './stores/folder.js'
 import { openStore } from './stores/open-store.js'
+import type { S3Bucket } from './stores/s3.js'
 import type { FileStore } from './stores/store.js'
 import { Tokens } from './tokens.js'
+
+/** The options that choose the store. */
+export interface FilesStores {
+  /** Where the bytes are (a folder or a bucket, as `FILES_URL` says). */
+  store?: FileStore | undefined
+  /** Returns the keys of the bucket (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`), for roles whose keys change. */
+  credentials?: S3Bucket['credentials'] | undefined
+}
 
 /** The stored files of an application: their rows, their bytes, and the routes that serve them. */
 export class Files {
@@ -24,15 +33,23 @@ export class Files {
 
   constructor(
     readonly table: FileTable,
-    private readonly givenStore?: FileStore,
+    private readonly options: FilesStores = {},
   ) {}
 
   get database(): Database {
     return this.table.database
   }
 
+  /** The store, which `open` has opened. */
   get byteStore(): FileStore {
-    return (this.opened ??= this.givenStore ?? openStore(this.env))
+    if (!this.opened) throw new Error('The store of files is not open yet.')
+    return this.opened
+  }
+
+  /** Opens the store, unless it is open: when the application starts, or when a file is stored without it. */
+  async open(): Promise<FileStore> {
+    const { store, credentials } = this.options
+    return (this.opened ??= store ?? (await openStore(this.env, credentials)))
   }
 
   get tokens(): Tokens {
@@ -56,6 +73,7 @@ export class Files {
     logger?: Pick<Logger, 'debug' | 'error'>,
   ): Promise<StoredFile[]> {
     if (received.length === 0) return []
+    await this.open()
     const rows = await this.table.insert(received.map(({ file }) => file))
     const results = await Promise.allSettled(
       rows.map(async (row, index) => this.write(row, received[index]?.path ?? '', logger)),
@@ -79,6 +97,7 @@ export class Files {
 
   /** Stores a file that no request has sent. */
   async store(source: FileSource, filename?: string): Promise<StoredFile> {
+    await this.open()
     await mkdir(this.uploads, { recursive: true, mode: 0o700 })
     const folder = await makeUploadFolder(this.uploads)
     try {
@@ -94,7 +113,7 @@ export class Files {
   async read(file: StoredFile | Pick<FileRow, 'id' | 'key'>, range?: { start: number; end: number }): Promise<Readable> {
     const key = rowOf(file)?.key ?? Reflect.get(file, 'key')
     if (typeof key !== 'string') throw new TypeError('files.read() needs a stored file, as a record or files.store() has it.')
-    return this.byteStore.read(key, range)
+    return (await this.open()).read(key, range)
   }
 
   /** Returns the row of a variant, which is made now if it does not exist. */

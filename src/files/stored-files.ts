@@ -11,7 +11,7 @@ import {
 } from '../index.js'
 import { checkFiles, checkRoute } from './checks.js'
 import { FileTable } from './file-table.js'
-import { Files } from './files.js'
+import { Files, type FilesStores } from './files.js'
 import type { FileSource } from './receiving.js'
 import { FileRoutes } from './routes.js'
 import { FileWrites } from './saving.js'
@@ -19,15 +19,12 @@ import { sendFile, type SendFileOptions } from './serving.js'
 import { stageFiles, writableFiles } from './staging.js'
 import type { StoredFile } from './stored-file.js'
 import { FolderStore } from './stores/folder.js'
-import type { FileStore } from './stores/store.js'
 import { Sweep, type Swept } from './sweep.js'
 
 /** The options of `storedFiles()`. */
-export interface StoredFilesOptions {
+export interface StoredFilesOptions extends FilesStores {
   /** The table, which a migration creates with `storedFilesTable()` (`stored_files`). */
   table?: string
-  /** Where the bytes are (a folder or a bucket, as `FILES_URL` says). */
-  store?: FileStore
   /** How long files are kept that no record has yet, or any more (`'1 day'`). */
   keepUnused?: Duration
   /** Returns the time in milliseconds (`Date.now`). */
@@ -96,10 +93,10 @@ takePart({
  * @throws DeclarationError when an option is wrong
  */
 export function storedFiles(database: Database, options: StoredFilesOptions = {}): StoredFiles {
-  const { table: name = 'stored_files', store, keepUnused = '1 day', now = Date.now } = options
+  const { table: name = 'stored_files', keepUnused = '1 day', now = Date.now } = options
   const kept = milliseconds(keepUnused, 'The `keepUnused` of storedFiles()')
   const table = new FileTable(database, name, kept, now)
-  const files = new Files(table, store)
+  const files = new Files(table, options)
   const sweep = new Sweep(files)
   filesOfDatabase.set(database, new FileWrites(files))
   let timer: NodeJS.Timeout | undefined

@@ -27,6 +27,7 @@ export class Sweep {
   /** @param searches whether it also looks for files whose record was deleted without them (once a day) */
   async run(logger?: Pick<Logger, 'info' | 'error'>, searches = false): Promise<Swept> {
     const { table } = this.files
+    await this.files.open()
     if (searches || table.now() - this.searchedAt >= day) {
       await table.releaseForgotten(this.references())
       this.searchedAt = table.now()

@@ -46,6 +46,8 @@ export function migrationActions(
   if (kind === 'add' || kind === 'create') {
     for (const attribute of attributes) requireReference(folder, table, attribute)
   }
+  // The table of files is created before the migration that refers to it.
+  const first = kind === 'remove' ? [] : fileSteps(folder, attributes, { now })
   const { file, className } = migrationNames(folder, name, now, migrationsBefore(folder, attributes))
   const uniques = isWithin ? parsed.filter(({ isUnique }) => isUnique).map(({ name }) => [...keys, name]) : []
   const indexed = [
@@ -65,7 +67,7 @@ export function migrationActions(
       ...columnLocals(attributes, table, uniques),
     },
   )
-  return kind === 'remove' ? migration : [...fileSteps(folder, attributes, { now }), ...migration]
+  return [...first, ...migration]
 }
 
 /**
