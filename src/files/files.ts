@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
 import { currentEnvironment, makeUploadFolder, removeUploadFolder, sessionSecrets } from '../extension.js'
-import { HttpError, ServiceUnavailable, type Database } from '../index.js'
+import { ServiceUnavailable, type Database } from '../index.js'
 import type { VariantOptions } from './declaration.js'
 import { FileTable, type NewFile } from './file-table.js'
 import { FileRoutes } from './routes.js'
@@ -15,6 +15,11 @@ import { openStore } from './stores/open-store.js'
 import type { S3Bucket } from './stores/s3.js'
 import type { FileStore } from './stores/store.js'
 import { Tokens } from './tokens.js'
+
+/** Finds the row of a variant, which is made at the first request. */
+interface VariantFinder {
+  find(original: FileRow, name: string, options: VariantOptions, maxPixels: number): Promise<FileRow>
+}
 
 /** The options that choose the store. */
 export interface FilesStores {
@@ -27,6 +32,8 @@ export interface FilesStores {
 /** The stored files of an application: their rows, their bytes, and the routes that serve them. */
 export class Files {
   routes = new FileRoutes([])
+  /** The variants of images; undefined if no model declares some. */
+  variants: VariantFinder | undefined
   private opened: FileStore | undefined
   private signing: Tokens | undefined
   env: string = currentEnvironment()
@@ -72,6 +79,14 @@ export class Files {
     received: readonly { path: string; file: NewFile }[],
     logger?: Pick<Logger, 'debug' | 'error'>,
   ): Promise<StoredFile[]> {
+    return (await this.keepRows(received, logger)).map((row) => createFile(row))
+  }
+
+  /** Does so, and returns the rows. */
+  async keepRows(
+    received: readonly { path: string; file: NewFile }[],
+    logger?: Pick<Logger, 'debug' | 'error'>,
+  ): Promise<FileRow[]> {
     if (received.length === 0) return []
     await this.open()
     const rows = await this.table.insert(received.map(({ file }) => file))
@@ -81,7 +96,7 @@ export class Files {
     const failed = results.find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected')
       throw new ServiceUnavailable('The store of files does not accept them.', 5, { cause: failed.reason })
-    return rows.map((row) => createFile(row))
+    return rows
   }
 
   private async write(row: FileRow, path: string, logger?: Pick<Logger, 'debug' | 'error'>): Promise<void> {
@@ -114,15 +129,5 @@ export class Files {
     const key = rowOf(file)?.key ?? Reflect.get(file, 'key')
     if (typeof key !== 'string') throw new TypeError('files.read() needs a stored file, as a record or files.store() has it.')
     return (await this.open()).read(key, range)
-  }
-
-  /** Returns the row of a variant, which is made now if it does not exist. */
-  async variant(
-    _file: FileRow,
-    _name: string,
-    _options: VariantOptions,
-    _maxPixels: number | undefined,
-  ): Promise<FileRow> {
-    throw new HttpError(404, 'StoredFile not found.')
   }
 }

@@ -15,6 +15,13 @@ export function loadedFiles(record: object, name: string): readonly StoredFile[]
   return loaded.get(record)?.get(name)
 }
 
+const declarations = new WeakMap<object, Declaration>()
+
+/** The attribute that a file belongs to; undefined before it was saved. */
+export function declarationOf(file: StoredFile): Declaration | undefined {
+  return declarations.get(file)
+}
+
 /** The attributes with files of a model. */
 export function declarationsOf({ target }: EntityMetadata): readonly Declaration[] {
   // Only our decorators declare such attributes.
@@ -34,24 +41,24 @@ export async function loadFiles(
   records: readonly Model[],
 ): Promise<void> {
   if (records.length === 0) return
-  const declarations = declarationsOf(metadata)
-  await loadSingle(files, work, declarations, records)
-  for (const declaration of declarations)
+  const all = declarationsOf(metadata)
+  await loadSingle(files, work, all, records)
+  for (const declaration of all)
     if (declaration.isList) await loadList(files, work, metadata, declaration, records)
 }
 
 async function loadSingle(
   files: Files,
   work: RecordWork,
-  declarations: readonly Declaration[],
+  all: readonly Declaration[],
   records: readonly Model[],
 ): Promise<void> {
-  const ids = declarations.flatMap(({ column }) =>
+  const ids = all.flatMap(({ column }) =>
     column === undefined ? [] : records.flatMap((record) => idIn(record, column) ?? []),
   )
   const rows = ids.length > 0 ? await files.table.find(ids, work.tx) : []
   const byId = new Map(rows.map((row) => [row.id, row]))
-  for (const declaration of declarations) {
+  for (const declaration of all) {
     if (declaration.column === undefined) continue
     for (const record of records) {
       if (Reflect.get(record, declaration.column) === undefined) continue
@@ -110,6 +117,7 @@ export function setFiles(
     const paths = names.map((variant) => [variant, url && `${url}?variant=${variant}`])
     return createFile(row, { url, variants: Object.fromEntries(paths) })
   })
+  for (const file of found) declarations.set(file, declaration)
   Reflect.set(record, name, isList ? found : (found[0] ?? null))
   noteLoaded(record, name, found)
 }

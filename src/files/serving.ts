@@ -37,21 +37,33 @@ export async function sendFile(
   subject: Model | StoredFile,
   options: SendFileOptions = {},
 ): Promise<void> {
-  const row = await chooseRow(files, ctx, subject)
+  const choose = await chooseRow(files, ctx, subject)
+  // Neither a variant nor the bytes are waited for while the transaction holds a connection.
   if (hasTransaction(ctx)) await endReading(ctx)
+  const row = await choose()
   await respond(files, ctx, row, options)
 }
 
-/** @throws RecordNotFound (404) when the record has no such file, or the attribute no such variant */
-async function chooseRow(files: Files, ctx: Context, subject: Model | StoredFile): Promise<FileRow> {
+/**
+ * Returns a function that returns the row of the file, or of the variant, that the URL names.
+ *
+ * @throws RecordNotFound (404) when the record has no such file, or the attribute no such variant
+ */
+async function chooseRow(
+  files: Files,
+  ctx: Context,
+  subject: Model | StoredFile,
+): Promise<() => FileRow | Promise<FileRow>> {
   const given = rowOf(subject)
   const [file, declaration] = given ? [given] : await findFile(files, ctx, subject as Model)
   const { variant } = ctx.query
   if (!file) throw new RecordNotFound('StoredFile')
-  if (variant === undefined) return file
+  if (variant === undefined) return () => file
   const options = typeof variant === 'string' ? own(declaration?.variants ?? {}, variant) : undefined
   if (!options || typeof variant !== 'string') throw new RecordNotFound('StoredFile')
-  return files.variant(file, variant, options, declaration?.maxPixels)
+  const { variants } = files
+  if (!variants || !declaration) throw new RecordNotFound('StoredFile')
+  return () => variants.find(file, variant, options, declaration.maxPixels)
 }
 
 async function findFile(

@@ -7,18 +7,23 @@ import {
   type Database,
   type DeclaredRoute,
   type Extension,
+  type Handler,
   type Model,
 } from '../index.js'
 import { checkFiles, checkRoute } from './checks.js'
+import { declarationsOf } from './loading.js'
 import { FileTable } from './file-table.js'
 import { Files, type FilesStores } from './files.js'
 import type { FileSource } from './receiving.js'
+import { Links, type SignedUrlOptions } from './links.js'
 import { FileRoutes } from './routes.js'
 import { FileWrites } from './saving.js'
 import { sendFile, type SendFileOptions } from './serving.js'
 import { stageFiles, writableFiles } from './staging.js'
 import type { StoredFile } from './stored-file.js'
 import { FolderStore } from './stores/folder.js'
+import { upload as storeUpload } from './upload.js'
+import { loadSharp, Variants } from './variants.js'
 import { Sweep, type Swept } from './sweep.js'
 
 /** The options of `storedFiles()`. */
@@ -58,6 +63,21 @@ export interface StoredFiles extends Extension {
   store(source: FileSource, options?: { filename?: string }): Promise<StoredFile>
   /** Reads the bytes of a file. */
   read(file: StoredFile): Promise<Readable>
+  /**
+   * Returns an absolute URL from which whoever has it reads a file, for mails and other services. It begins with `BASE_URL`, and needs
+   * the route `app.get('/downloads/{token}', files.download)`.
+   *
+   * @example files.signedUrl(item.photo, { expires: '1 hour' })
+   * @throws DeclarationError without the route or `BASE_URL`, or for a variant that the attribute does not declare
+   */
+  signedUrl(file: StoredFile, options: SignedUrlOptions): string
+  /** The handler of signed URLs: `app.get('/downloads/{token}', files.download)`. A wrong or expired token is 404. */
+  download: Handler
+  /**
+   * The handler that stores a file before its record exists: `app.post('/uploads', files.upload)`. It reads a multipart form with one
+   * field, `file`, and responds with the `token` that another request sends as the value of the attribute.
+   */
+  upload: Handler
   /** Deletes the files that no record has, and whose time is over. A serving process does so every hour. */
   sweep(): Promise<Swept>
   /**
@@ -66,6 +86,16 @@ export interface StoredFiles extends Extension {
    * @internal
    */
   readonly internal: Files
+}
+
+/** The bytes of the largest file that an attribute accepts. */
+function largestFile({ entityMetadatas }: Database): number {
+  return Math.max(0, ...entityMetadatas.flatMap(declarationsOf).map(({ maxSize }) => maxSize))
+}
+
+function warnOfStrangers({ middleware, path }: DeclaredRoute, logger: Logger): void {
+  if (middleware.some(({ name }) => name === 'requireUser')) return
+  logger.warn(`Strangers can fill the disk by POST ${path}. Declare it below requireUser(), or add a rateLimit().`)
 }
 
 /** Milliseconds between two sweeps of a process. */
@@ -98,6 +128,9 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
   const table = new FileTable(database, name, kept, now)
   const files = new Files(table, options)
   const sweep = new Sweep(files)
+  const links = new Links(files)
+  const upload: Handler = (ctx) => storeUpload(files, ctx)
+  const download: Handler = (ctx) => links.download(ctx)
   filesOfDatabase.set(database, new FileWrites(files))
   let timer: NodeJS.Timeout | undefined
   const middleware = (ctx: Context, next: Next) => stageFiles(files, ctx, next)
@@ -117,10 +150,19 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
       files.env = env
       await database.hold()
       await checkFiles(files)
+      const sharp = loadSharp(database)
+      if (sharp) files.variants = new Variants(files, sharp)
       if (files.byteStore instanceof FolderStore) void removeStaleUploads(Date.now(), files.uploads)
     },
-    async checkRoutes(routes: readonly DeclaredRoute[]) {
+    async checkRoutes(routes: readonly DeclaredRoute[], logger: Logger) {
       files.routes = new FileRoutes(routes)
+      const linking = routes.find(({ declared }) => declared === download)
+      links.path = linking && ((token) => linking.url({ token }))
+      const uploading = routes.filter(({ declared }) => declared === upload)
+      for (const route of uploading) {
+        warnOfStrangers(route, logger)
+        uploadPlans.set(route, { filesLimit: largestFile(database), folder: files.uploads })
+      }
       for (const route of routes) {
         const attributes = writableFiles(route)
         if (attributes.length === 0) continue
@@ -140,6 +182,9 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
     },
     store: (source, { filename } = {}) => files.store(source, filename),
     read: (file) => files.read(file),
+    signedUrl: (file, given) => links.create(file, given),
+    download,
+    upload,
     sweep: () => sweep.run(undefined, true),
     internal: files,
   }

@@ -131,7 +131,7 @@ describe('ctx.sendFile(record)', () => {
     const form = formWith({ name: 'Other' }, [['photo', 'x.png', png(1, 1, 8)]])
     const { json } = await site.post('/items', { form, accept: 'json' })
     const ofOther = manual.replace(/items\/[^/]+/, `items/${json.id}`)
-    for (const path of [ofOther, `${manual}0`, manual.replace(/.$/, '?'), `${manual}?variant=thumb`])
+    for (const path of [ofOther, `${manual}0`, manual.replace(/.$/, '?'), `${manual}?variant=thumb`, `${urls[0]}?variant=other`])
       expect((await get(path)).status).to.equal(404)
     for (const accept of ['application/json', 'text/html', 'image/png'])
       expect((await get(manual, { accept })).text).to.equal(text)

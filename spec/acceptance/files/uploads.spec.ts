@@ -64,6 +64,7 @@ describe('Stored files of a resource', () => {
         byte_size: 33,
         width: 3,
         height: 4,
+        variants: { thumb: `${url}?variant=thumb` },
       })
       expect(url).to.equal(`/items/${item.id}/files/${id}`)
       expect(item.manual.content_type).to.equal('text/plain')

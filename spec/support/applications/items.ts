@@ -36,7 +36,7 @@ export class Item extends Model {
   @Present()
   name!: string
 
-  @HasFile({ types: ['image/jpeg', 'image/png', 'image/gif'], maxSize: '20 KiB', maxPixels: 1_000_000 })
+  @HasFile({ types: ['image/jpeg', 'image/png', 'image/gif'], maxSize: '20 KiB', maxPixels: 1_000_000, variants: { thumb: { width: 20, height: 20 } } })
   @Present()
   photo!: StoredFile
 
@@ -190,6 +190,8 @@ export function itemsApp(
   app.use(csrf())
   app.extend(files)
   if (idempotent) app.use(idempotency(database))
+  app.post('/uploads', files.upload)
+  app.get('/downloads/{token}', files.download)
   app.resource(ItemsResource)
   return { app, files }
 }
