@@ -2,6 +2,9 @@ import { createHash } from 'node:crypto'
 import { isId, secretOf, Signer } from '../extension.js'
 import type { Context } from '../index.js'
 
+/** The beginning of each token, by which the log recognizes it as a secret. */
+const prefix = 'file_'
+
 /**
  * The tokens by which a visitor attaches a file that no record has yet. A token belongs to the user, else to the session of a
  * visitor, else to whoever has it.
@@ -14,12 +17,13 @@ export class Tokens {
   }
 
   create(ctx: Context, id: string): string {
-    return this.signer.encode([id, ownerOf(ctx)])
+    return prefix + this.signer.encode([id, ownerOf(ctx)])
   }
 
   /** The id of the file of a token; undefined if it is malformed, or belongs to somebody else. */
   idOf(ctx: Context, token: string): string | undefined {
-    const [id, owner]: unknown[] = [this.signer.decode(token)].flat()
+    if (!token.startsWith(prefix)) return undefined
+    const [id, owner]: unknown[] = [this.signer.decode(token.slice(prefix.length))].flat()
     return typeof id === 'string' && isId(id) && owner === ownerOf(ctx) ? id : undefined
   }
 }

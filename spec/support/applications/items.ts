@@ -16,7 +16,9 @@ import {
   Route,
   timestamps,
   transaction,
+  parameterLogger,
   type Context,
+  type Middleware,
 } from '../../../src/index.js'
 import {
   HasFile,
@@ -90,7 +92,7 @@ export async function createItemTables(runner: QueryRunner): Promise<void> {
   )
 }
 
-async function createTables(url: string): Promise<void> {
+export async function createTables(url: string): Promise<void> {
   const database = await openAt(url)
   const runner = database.createQueryRunner()
   await createItemTables(runner)
@@ -101,6 +103,9 @@ async function createTables(url: string): Promise<void> {
 function openAt(url: string): Promise<Database> {
   return new Database({ test: { url, logging: false }, models: [Item] }, 'test').open()
 }
+
+/** Opens a database of items that exists. */
+export { openAt as openItemsAt }
 
 /** A database with the tables of items. */
 export async function openItems(): Promise<Database> {
@@ -128,6 +133,7 @@ export class ItemsResource extends BaseResource {
     const item = ctx.bind(new Item())
     const errors = await ctx.save(item)
     if (errors) return ctx.respond(errors, { html: () => page(ctx, item, errors) })
+    if (item.name === 'throw') throw new Error('The handler has failed.')
     return ctx.respond(201, { html: () => ctx.seeOther(`/items/${item.id}`), data: item })
   }
 
@@ -174,22 +180,33 @@ html(lang='en')
       != form.submit()
 `
 
+/** The options of the application, and middleware that its specs add. */
+export interface ItemsOptions extends StoredFilesOptions {
+  idempotent?: boolean
+  logger?: Logger
+  aboveTransaction?: Middleware
+  belowTransaction?: Middleware
+}
+
 /** The application, whose users are those of the `User` header. */
 export function itemsApp(
   database: Database,
   folder: string,
-  { idempotent = false, ...options }: StoredFilesOptions & { idempotent?: boolean; logger?: Logger } = {},
+  { idempotent = false, ...options }: ItemsOptions = {},
 ): { app: App; files: StoredFiles } {
-  const { logger, ...given } = options
+  const { logger, aboveTransaction: _above, belowTransaction: _below, ...given } = options
   const templates = join(folder, 'templates')
   mkdirSync(templates, { recursive: true })
   writeFileSync(join(templates, 'item.pug'), template)
   const app = new App({ templates, ...(logger && { logger }) })
   const files = storedFiles(database, given)
+  app.use(parameterLogger())
+  if (options.aboveTransaction) app.use(options.aboveTransaction)
   app.use(transaction(database), setUser)
   app.use(csrf())
   app.extend(files)
   if (idempotent) app.use(idempotency(database))
+  if (options.belowTransaction) app.use(options.belowTransaction)
   app.post('/uploads', files.upload)
   app.get('/downloads/{token}', files.download)
   app.resource(ItemsResource)
