@@ -7,6 +7,7 @@
 
 // Requests, their log, and channels
 export { channels, measure } from './common/channels.js'
+export { bearerToken, keyOwner } from './common/request-owner.js'
 export { PerRequest } from './common/per-request.js'
 export { formatOfType } from './http/formats/formats.js'
 export { isWildcard, namesTag } from './http/entity-tags.js'
@@ -27,6 +28,8 @@ export { readSession, storedSessionId } from './sessions/session-store.js'
 
 // Transactions
 export { inTransaction } from './records/members.js'
+export { saveRecord } from './records/save.js'
+export { unscopedWork } from './records/work.js'
 export {
   beforeCommit,
   checkBeforeCommit,
@@ -40,6 +43,9 @@ export { retryConflicts } from './database/retry-conflicts.js'
 // Data
 export { takePart, type Participant, type RecordWrite } from './records/participants.js'
 export type { RecordWork } from './records/work.js'
+export { conditionOn, selectLocked } from './records/references.js'
+export { lockOption } from './records/locking.js'
+export { chainsOf, declareMembers } from './records/within.js'
 export { engineOf } from './database/engines/engines.js'
 export { explainMissingTable, pendingMigrations } from './database/migrations/pending.js'
 export { ExpiringTable, type ExpiringTableOptions } from './database/expiring-table.js'

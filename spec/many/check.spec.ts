@@ -135,7 +135,7 @@ describeOnce('The options csv, import and bulk of @Resource', () => {
       'has the key "name" in the option import, which has no unique index',
     ],
     [
-      'a key that is no field',
+      'a key that is not a field',
       { import: { key: 'created_at' } },
       'has the key "created_at" in the option import, which is not one of its fields.',
     ],

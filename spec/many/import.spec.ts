@@ -210,7 +210,7 @@ describe('@Resource({ import })', () => {
     const wrong = await site.post('/parts/import', { form: form('sku,name,price\na,A,x\n') })
     expect([wrong.status, wrong.headers.get('content-type')]).to.deep.equal([422, 'text/html; charset=utf-8'])
     expect(wrong.text)
-      .to.contain('1 of 1 lines are not valid. Nothing was saved.')
+      .to.contain('1 of 1 lines is not valid. Nothing was saved.')
       .and.contain('Price must be a decimal number')
     const checked = await site.post('/parts/import?check=true', { form: form('sku,name\na,A\n') })
     expect(checked.text).to.contain('1 would be created')

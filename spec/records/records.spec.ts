@@ -30,7 +30,7 @@ class Shelf extends Model {
   @Column('varchar')
   name!: string
 
-  @OneToMany(() => Book, (book) => book.shelf, { cascade: true })
+  @OneToMany(() => Book, (book) => book.shelf)
   books!: Relation<Book>[]
 }
 
@@ -199,10 +199,7 @@ describe('Records', () => {
       try {
         let titles = 0
         const title = () => `title ${(titles += 1)}`
-        const shelf = (id: string) => {
-          const book = Object.assign(new Book(), { title: title() })
-          return Object.assign(new Shelf(), { id, name: 'shelf', books: [book] })
-        }
+        const shelf = (id: string) => Object.assign(new Shelf(), { id, name: 'shelf' })
         const cases = [
           [tx, (id: string) => Object.assign(newPost(title()), { id })],
           [parents.manager, shelf],
@@ -219,26 +216,10 @@ describe('Records', () => {
           expect(await saveRecord(manager, second)).to.equal(undefined)
           expect(second.id).to.not.equal(NOBODY)
         }
-        expect(await parents.manager.count(Book)).to.equal(2)
+        expect(await parents.manager.count(Shelf)).to.equal(2)
       } finally {
         await parents.close()
       }
-    })
-
-    it('keeps nothing of a rejected record and the records saved with it', async () => {
-      const parents = new Database(
-        { test: { url: await newDatabase(), logging: false }, models: [Shelf, Book] },
-        'test',
-      )
-      await parents.open()
-      await parents.synchronize()
-      const lazy = new LazyTransaction(parents, 'write')
-      const book = (title: string) => Object.assign(new Book(), { title })
-      const shelf = Object.assign(new Shelf(), { name: 'one', books: [book('a'), book('a')] })
-      expect((await saveRecord(lazy.manager, shelf))?.status).to.equal(409)
-      await lazy.commit()
-      expect(await parents.manager.count(Shelf)).to.equal(0)
-      await parents.close()
     })
 
     it('needs no savepoint for one statement, which SQLite and MariaDB undo themselves', async () => {

@@ -212,6 +212,8 @@ export class App extends Scope {
     void removeStaleUploads()
     const background = new BackgroundWork(this.koa.context, this.logger, this.declarations, this.env)
     await this.extensions.start(table.routes, background, logger, this.env)
+    for (const route of table.routes)
+      for (const { policy, model } of route.resource?.policies ?? []) policy.checkRoute?.(route, model)
   }
 
   /**

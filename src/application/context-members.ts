@@ -4,6 +4,7 @@ import { dataMembers } from '../records/members.js'
 import { httpMembers } from '../http/members.js'
 import type { FormatName } from '../http/formats/formats.js'
 import { loggingMembers } from '../logging/members.js'
+import { manyMembers } from '../many/members.js'
 import { policyMembers } from '../policies/members.js'
 import type { PolicyClass } from '../policies/policy.js'
 import { routingMembers } from '../routing/members.js'
@@ -36,6 +37,7 @@ export function extendContext(context: Koa['context'], services: ContextServices
     sessionMembers(),
     translationMembers(timeZone),
     loggingMembers,
+    manyMembers,
     pageMembers(pages),
   ]
   for (const members of membersByFolder)

@@ -1,5 +1,5 @@
 import type { Next } from 'koa'
-import { restoreOnRetry } from '../extension.js'
+import { bearerToken, restoreOnRetry } from '../extension.js'
 import type { Context, Database, Middleware } from '../index.js'
 import { passwordStamp, type Account, type AccountClass } from './account.js'
 import { readBearer, findByToken, type ApiTokenClass } from './api-tokens.js'
@@ -39,6 +39,7 @@ export function authenticate<User extends Account>(
     const session = !usesToken && ctx.hasSession ? readSessionUser(ctx) : undefined
     const token = usesToken ? await findByToken(database, tokens, readBearer(ctx)) : undefined
     const user = await findUser(token ? { id: token.user_id, stamp: token.stamp } : session)
+    if (token) bearerToken.set(ctx, token)
     if (user && isActive(user)) setUser(ctx, user, session?.signedInAt)
     restoreOnRetry(ctx, () => captureUser(ctx))
     await next()

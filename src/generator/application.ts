@@ -1,7 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { BadAttribute, CommandError, ParentNotRegistered } from '../command-errors.js'
-import type { Attribute } from './arguments/attributes.js'
+import { isTitle, parseAttributes, type Attribute } from './arguments/attributes.js'
+import { recordedResource, type ResourceArguments } from './arguments/command-line.js'
+import { migrationIn } from './migration-names.js'
 import { modelNamesOf, namesOf, type Names } from './arguments/names.js'
 import { applicationName, isRegistered } from './files/registration.js'
 import { nearest } from '../naming/spelling.js'
@@ -30,24 +32,41 @@ export function existingNames(folder: string, word: string): Names {
   return namesOf(word, parent === undefined ? undefined : existingNames(folder, parent), singular)
 }
 
+/**
+ * The arguments of the command that has generated the handlers or the migration of a text. The functions below ask it first,
+ * because the code may have another form now. Files that were written by hand have no command.
+ */
+function argumentsIn(text: string): ResourceArguments {
+  try {
+    return recordedResource(text)?.options ?? {}
+  } catch {
+    // A command that was changed by hand may not be valid.
+    return {}
+  }
+}
+
 /** Whether the file that a word names contains a singular resource: `src/actions/profile.ts`. */
 function isSingular(folder: string, word: string): boolean {
   const handlers = handlersIn(folder, namesOf(word, undefined, true))
-  return /^@Resource\([^)]*\bsingular: true\b/m.test(handlers)
+  return argumentsIn(handlers).singular || /^@Resource\([^)]*\bsingular: true\b/m.test(handlers)
 }
 
 /** Returns the parent of a resource as a word of the command line; undefined without a parent. */
 function parentOf(folder: string, names: Names): string | undefined {
   const { file } = names
   const text = handlersIn(folder, names)
+  const recorded = argumentsIn(text).parent
+  if (recorded !== undefined) return recorded
   const parent = /^@Parent\((\w+)\)/m.exec(text)?.[1]
   const from = parent && new RegExp(`import \\{ ${parent} \\} from ['"](.+)\\.js['"]`).exec(text)?.[1]
   return from ? posix.join(posix.dirname(file), from) : undefined
 }
 
-/** The model that owns the records of another model, according to the policy: `post.user_id === user?.id`. */
-export function ownerOfModel(folder: string, { singular }: Names): Names | undefined {
-  const owner = /\.(\w+)_id === \w+\?\.id/.exec(textOf(folder, `src/policies/${singular}.ts`) ?? '')?.[1]
+/** The model that owns the records of another model, also according to the policy: `post.user_id === user?.id`. */
+export function ownerOfModel(folder: string, { singular, plural }: Names): Names | undefined {
+  const recorded = argumentsIn(migrationIn(folder, `create_${plural}`)).owner
+  const owner =
+    recorded ?? /\.(\w+)_id === \w+\?\.id/.exec(textOf(folder, `src/policies/${singular}.ts`) ?? '')?.[1]
   return owner === undefined ? undefined : modelNamesOf(owner)
 }
 
@@ -78,7 +97,8 @@ export function keysOfTable(folder: string, table: string): string[] {
 
 /** Whether the handlers of a resource have a policy, generated or written by hand. */
 export function hasPolicy(folder: string, names: Names): boolean {
-  return /^@Resource\([^)]*\bpolicy:/m.test(handlersIn(folder, names))
+  const handlers = handlersIn(folder, names)
+  return argumentsIn(handlers).owner !== undefined || /^@Resource\([^)]*\bpolicy:/m.test(handlers)
 }
 
 /** The model of the users who sign in: `authenticate(database, User)`; undefined if the application has no accounts. */
@@ -96,9 +116,13 @@ export function publicAttributesOf(folder: string, { singular }: Names): string[
 }
 
 /** The first required text of a model, which is the heading of its page; undefined if there is none. */
-export function titleOf(folder: string, { singular }: Names): string | undefined {
+export function titleOf(folder: string, { singular, plural }: Names): string | undefined {
+  const model = textOf(folder, `src/models/${singular}.ts`) ?? ''
+  const { attributes = [] } = argumentsIn(migrationIn(folder, `create_${plural}`))
+  const title = parseAttributes(attributes).find(isTitle)?.name
+  if (title !== undefined && new RegExp(`^ +${title}!?:`, 'm').test(model)) return title
   const declared = /^ +@Column\('varchar'.*\)\n +@Present\(\)\n +(\w+)!: string$/m
-  return declared.exec(textOf(folder, `src/models/${singular}.ts`) ?? '')?.[1]
+  return declared.exec(model)?.[1]
 }
 
 /** The text of a resource's handlers; empty if there are none. */

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { CommandError } from '../command-errors.js'
+import { withShortComment } from './arguments/command-line.js'
 import { isCreate, type FileAction } from './files/files.js'
 import { translationWarning, translationsOf } from './locale-generator.js'
 
@@ -45,7 +46,7 @@ export function destructionOf(
   /** A warning about a file that has been edited, with the methods that differ: handlers, for example. */
   function editRemark(path: string, text: string): string | undefined {
     const generated = own.filter(isCreate).find((action) => action.path === path)?.content
-    if (generated === undefined || generated === text) return undefined
+    if (generated === undefined || withShortComment(generated) === withShortComment(text)) return undefined
     const methods = changedMethods(generated, text).join(', ')
     return `${path} has been edited since it was generated${methods && ` (${methods})`}.`
   }

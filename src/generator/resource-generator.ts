@@ -23,6 +23,7 @@ import { destructionOf, importersOf, rejectUnrecorded, type Destruction, type Ha
 import type { FileAction } from './files/files.js'
 import { migrationIn, migrationNames } from './migration-names.js'
 import { parseList } from './arguments/lists.js'
+import { parseMany } from './arguments/many.js'
 import { modelNamesOf, namesOf, parentsOf, type Names } from './arguments/names.js'
 import { isApi, registration } from './files/registration.js'
 import { otherIds } from './locale-generator.js'
@@ -140,7 +141,22 @@ export function planOf(
   )
   if (list && names.isSingular)
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
+  if (names.isSingular && (options.csv ?? options.import ?? options.bulk) !== undefined)
+    throw new CommandError('A singular resource has no list. Leave out --csv, --import and --bulk.')
   const accounts = accountsOf(folder)
+  const routes = parseRoutes(options.route ?? [], names)
+  const uniques = withKeys(
+    [
+      ...parsed.filter(({ isUnique }) => isUnique && within.length > 0).map(({ name }) => [name]),
+      ...(options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
+    ],
+    within,
+  )
+  const inside = uniques.map((columns) => columns.filter((name) => !keys.includes(name)))
+  const unique = [
+    ...attributes.filter(({ isUnique }) => isUnique).map(({ name }) => name),
+    ...inside.filter(({ length }) => length === 1).flat(),
+  ]
   return {
     command: resourceCommand(generator, word, options),
     handlersCommand: resourceCommand(generator, word, {
@@ -152,15 +168,10 @@ export function planOf(
     names,
     model: options.useModel === undefined ? names : modelNamesOf(options.useModel),
     attributes,
-    routes: parseRoutes(options.route ?? [], names),
-    uniques: withKeys(
-      [
-        ...parsed.filter(({ isUnique }) => isUnique && within.length > 0).map(({ name }) => [name]),
-        ...(options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
-      ],
-      within,
-    ),
+    routes,
+    uniques,
     list,
+    many: parseMany(options, attributes, unique, routes),
     owner,
     hasVersion,
     accounts,
@@ -221,14 +232,15 @@ export function filesOf(
   options: ResourceArguments,
 ): Rendered[] {
   const { kind, names, model, owner } = plan
+  const writesModel = !options.skipModel && options.useModel === undefined
   const choices: FileChoices = {
-    kind,
-    isSingular: names.isSingular,
-    hasOwner: owner !== undefined,
-    hasFullSpec: options.spec === 'full' || owner !== undefined,
-    hasModel: !options.skipModel && options.useModel === undefined,
-    hasMigration: !options.skipMigration,
-    hasTemplates: !options.skipTemplates,
+    model: writesModel,
+    migration: writesModel && !options.skipMigration,
+    policy: owner !== undefined,
+    fullSpec: options.spec === 'full' || owner !== undefined,
+    texts: kind === 'web',
+    pages: kind === 'web' && !options.skipTemplates,
+    list: !names.isSingular,
   }
   const migration = migrationNames(folder, `create_${names.plural}`, options.now, migrationsBefore(folder, plan.attributes))
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }

@@ -1,5 +1,6 @@
 import {
   isReference,
+  isTitle,
   versionAttributes,
   type Attribute,
   type ReferenceAttribute,
@@ -7,6 +8,7 @@ import {
 import { hasFiles } from './file-steps.js'
 import { listLocals, orderOf, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
 import type { ListPlan } from './arguments/lists.js'
+import { defaultPathName } from '../naming/names.js'
 import type { Names } from './arguments/names.js'
 import { nestingOf, type Nesting } from './nesting.js'
 import { modelImportsOf, quote, relativePath } from './files/lines.js'
@@ -24,6 +26,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
   const references = attributes.filter(isReference)
   const choices = choicesOf(names.one, references)
+  const queries = listLocals(list, names, includesOf(plan, references))
   return {
     ...names,
     command: plan.command,
@@ -36,7 +39,14 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     hasFiles: hasFiles(attributes),
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
-    list: listLocals(list, names, includesOf(plan, references)),
+    list: queries,
+    /** Its options for many records at once. */
+    atOnce: {
+      ...plan.many,
+      hasButtons: plan.many.csv !== undefined || plan.many.import !== undefined,
+      hasBoxes: plan.many.bulk.some((action) => action !== 'update'),
+      importPath: defaultPathName(`${names.fullPath}/import`),
+    },
     order: orderOf(list),
     ...routeLocals(plan.routes, names, nesting),
     ...handlerLocals(plan, nesting, attributes, choices),
@@ -47,8 +57,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     labels: labelsOf(model.singular, attributes, otherIds),
     yaml,
     ...pathLocals(names, nesting),
-    spec: specLocals(plan, nesting, attributes),
-    accept: acceptOf(plan),
+    spec: specLocals(plan, nesting, attributes, queries?.query ?? []),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     ...modelLocals(plan),
     migrationClass,
@@ -80,12 +89,13 @@ function handlerLocals(
       // The attributes that a request may set.
       `fields: [${attributes.map(({ name }) => quote(name)).join(', ')}]`,
       owner && `policy: ${model.model}Policy`,
+      ...manyOptions(plan),
       hasPagesBeside(plan) && 'pages: false',
     ]
       .filter(Boolean)
       .join(', '),
     /** The variables that a handler takes from the result of `ctx.paginate`. */
-    paginated: [`records: ${names.many}`, hasPages && 'pagination', hasPages && plan.list && 'query']
+    paginated: [`records: ${names.many}`, hasPages && 'pagination', hasPages && needsQuery(plan) && 'query']
       .filter(Boolean)
       .join(', '),
     existing: names.isSingular ? existingOf(plan) : undefined,
@@ -103,6 +113,21 @@ function handlerLocals(
     kitImports: kitImports(plan),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
   }
+}
+
+/** The options of `@Resource` for many records. */
+function manyOptions({ many: { csv, import: key, bulk } }: ResourcePlan): (string | false)[] {
+  const list = (names: readonly string[]): string => `[${names.map(quote).join(', ')}]`
+  return [
+    csv !== undefined && `csv: ${list(csv)}`,
+    key !== undefined && `import: ${key === true ? 'true' : `{ key: ${quote(key)} }`}`,
+    bulk.length > 0 && `bulk: ${list(bulk)}`,
+  ]
+}
+
+/** Whether the page of the list has the query of the request. */
+function needsQuery({ list, many }: ResourcePlan): boolean {
+  return list !== undefined || many.csv !== undefined || many.bulk.length > 0
 }
 
 /** The handlers of a resource in the order of its class. */
@@ -127,7 +152,7 @@ function headingLocals(
   { names, model, list, titleOfParent }: ResourcePlan,
   attributes: readonly Attribute[],
 ) {
-  const title = attributes.find(({ kind, isRequired }) => kind === 'string' && isRequired)
+  const title = attributes.find(isTitle)
   const id = { name: 'id', show: (variable: string) => `= ${variable}.id` }
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json' && !one.file) ?? id
   const columns = attributes.filter((one) => one !== header && one.kind !== 'json' && !one.isList && !one.file)
@@ -183,13 +208,6 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
   }
 }
 
-/** The `accept` option of requests in the specs of an API, alone and beside others. Only a web application, with HTML, needs it. */
-function acceptOf(plan: ResourcePlan) {
-  return hasPagesBeside(plan)
-    ? { only: ", { accept: 'json' }", also: ", accept: 'json'" }
-    : { only: '', also: '' }
-}
-
 function hasPagesBeside({ kind, application }: ResourcePlan): boolean {
   return kind === 'api' && application === 'web'
 }
@@ -218,11 +236,13 @@ function pathLocals({ paths }: Names, { parentRecords, records, collection }: Ne
  * because a response in JSON does not need them.
  */
 function pagesOf(
-  { kind, names: { one, many, file }, list }: ResourcePlan,
+  plan: ResourcePlan,
   { parents, before }: Nesting,
   references: readonly ReferenceAttribute[],
   choices: readonly Choice[],
 ) {
+  const { kind, list } = plan
+  const { one, many, file } = plan.names
   const loaded = (name: string, relations: readonly ReferenceAttribute[]) => {
     const properties = relations.map(({ reference }) => quote(reference.property))
     return relations.length > 0 ? `${name}: await ctx.load(${name}, ${properties.join(', ')})` : name
@@ -243,7 +263,7 @@ function pagesOf(
     ...parentsOfList,
     loaded(many, listed),
     'pagination',
-    ...(list ? ['query'] : []),
+    ...(needsQuery(plan) ? ['query'] : []),
     ...filtered.map((names) => `${names.many}: await ctx.choices(${names.model})`),
   ]
   const formOfNew = [...parentsOfList, one, ...offered]

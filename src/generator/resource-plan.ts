@@ -1,5 +1,6 @@
 import type { Attribute } from './arguments/attributes.js'
 import type { ListPlan } from './arguments/lists.js'
+import type { ManyPlan } from './arguments/many.js'
 import type { Names } from './arguments/names.js'
 import type { AddedRoute } from './arguments/routes.js'
 
@@ -21,6 +22,8 @@ export interface ResourcePlan {
   uniques: readonly (readonly string[])[]
   /** The queries that clients may send to the list; undefined if there are none. */
   list: ListPlan | undefined
+  /** Its options for many records at once. */
+  many: ManyPlan
   owner: Names | undefined
   /** Whether the model has a version. */
   hasVersion: boolean

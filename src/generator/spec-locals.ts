@@ -1,10 +1,11 @@
 import { camelize } from 'inflection'
+import { itemName } from '../naming/words.js'
 import { isReference, type Attribute } from './arguments/attributes.js'
 import { specVariable, type Names } from './arguments/names.js'
+import { listOf, modelImportsOf, quote, relativePath } from './files/lines.js'
 import { defaultSort } from './list-locals.js'
 import type { Nesting } from './nesting.js'
 import type { ResourcePlan } from './resource-plan.js'
-import { modelImportsOf, relativePath } from './files/lines.js'
 
 /** The import paths of a spec. */
 export function specPaths(file: string, model: Names) {
@@ -15,128 +16,183 @@ export function specPaths(file: string, model: Names) {
   }
 }
 
-/** The variables of a resource's full spec: the values to send, and the records that must exist before. */
-export function specLocals(plan: ResourcePlan, { parents }: Nesting, attributes: readonly Attribute[]) {
-  const { names, model, owner, accounts, ownerOf, list } = plan
+/**
+ * The variables of a resource's full spec: the description for `describeResource`, and the records that must exist before.
+ *
+ * @param query the parameters with which the list finds the record
+ */
+export function specLocals(
+  plan: ResourcePlan,
+  { parents }: Nesting,
+  attributes: readonly Attribute[],
+  query: readonly string[],
+) {
+  const { names, model, owner, accounts, ownerOf } = plan
   const file = `spec/actions/${names.file}`
   const record = specVariable(names)
-  const { item, collection } = names.paths
+  const keys = [
+    ...(names.parent ? [`${names.parent.singular}_id: ${specVariable(names.parent)}.id`] : []),
+    ...(owner ? [`${owner.singular}_id: owner.id`] : []),
+  ]
   const referred = referredOf(attributes, plan, parents)
-  const others = referred.map(({ attribute }) => attribute)
-  const referredModels = referred.flatMap(({ attribute, models }) => [attribute.reference.model, ...models])
-  const plain = attributes.filter(({ reference, file }) => !reference && !file)
-  const files = attributes.filter(({ file }) => file)
-  const requiredFiles = files.filter(({ isRequired }) => isRequired).map((one) => `${one.name}: ${sampleOf(one)}`)
-  const keys = others.map((attribute) => `${attribute.name}: ${variableOf(attribute)}`)
-  // The list of users contains the one who has signed in.
-  const listsOwner = accounts?.model === model.model
-  const belongsTo = [names.parent, owner].flatMap((one) => (one ? `${one.singular}_id` : []))
-  const given = plain.filter((attribute) => isGiven(attribute, plan))
-  const uniques = uniquesOf(attributes, plan)
-  const isOnlyOne = uniques.some((columns) =>
-    columns.every((name) => isConstant(name, attributes, belongsTo)),
-  )
-  // The changed sample of the first record is greater than that of the newer one.
-  const isFirst = given.some(({ name, kind }) => name === defaultSort(list) && kind !== 'bool')
-  const ids = [isOnlyOne ? [] : 'newer.id', `${record}.id`].flat()
-  const first = given.map((attribute) => modelValue(attribute, 'changed'))
+  const users = usersOf(file, plan)
+  const description = [
+    `name: ${quote(names.singular)},`,
+    names.parent ? `path: () => \`${pathOf(names, parents)}\`,` : `path: ${quote(names.fullPath)},`,
+    `make: (given: Partial<${model.model}>) => factory.make(${model.model}, given),`,
+    ...(keys.length > 0 ? [`within: () => ({ ${keys.join(', ')} }),`] : []),
+    ...valuesOf(attributes, referred),
+    ...requiredOf(attributes),
+    ...filesOf(attributes),
+    ...(query.length > 0 ? [`query: (${record}) => ({`, ...query.map((one) => `  ${one},`), '}),'] : []),
+    ...recordsOf(plan, attributes, record),
+    ...optionsOf(plan),
+    ...(users?.areApart
+      ? [
+          `asVisitor: () => signOut(client),`,
+          `asOther: async () => signIn(client, await make${users.model}()),`,
+        ]
+      : []),
+  ]
+  const made = parents.map((it, i) => `${specVariable(it)} = ${make(it, parents[i - 1], ownerOf(it))}`)
+  const hasOwner = [...description, ...made].some((line) => line.includes('owner.id'))
+  // The example needs an attribute that looks the same in a model and in JSON.
+  const text = attributes.find(({ kind, name }) => kind === 'string' && !name.endsWith('email'))
+  const shown = text ? [`${text.name}: ${text.samples.json}`] : []
   return {
     ...specPaths(file, model),
-    models: modelImportsOf([model, ...referredModels, ...parents], file),
-    /** The variables of the record, of its path, and of the path of the list. */
-    record,
-    item,
-    list: collection,
-    ...bodiesOf(plain, keys, requiredFiles),
-    files: filesLocals(files),
-    newer: argumentOf([
-      ...belongsTo.map((key) => `${key}: ${record}.${key}`),
-      ...given.map((attribute) => modelValue(attribute, 'json')),
-    ]),
-    /** Whether no other record can exist beside the first one, unless it has another parent or owner. */
-    isOnlyOne,
-    /** The ids of the records in the order of the list. */
-    listed: `[${[...(isFirst ? ids.toReversed() : ids), ...(listsOwner ? ['owner.id'] : [])].join(', ')}]`,
-    users: usersOf(file, plan),
-    /** Whether another user can send the same: the records that `sent` refers to belong to nobody, and there can be a second record. */
-    othersCanCreate:
-      requiredFiles.length === 0 &&
-      !referred.some(({ isBound }) => isBound) &&
-      !uniques.some((columns) => columns.every((name) => isConstant(name, attributes, []))),
+    models: modelImportsOf(
+      [
+        model,
+        ...parents,
+        ...referred.flatMap(({ models }) => models),
+        ...(accounts && hasOwner ? [accounts] : []),
+      ],
+      file,
+    ),
+    users,
     variables: [
-      ...others.map((one) => ({ name: variableOf(one), type: one.isList ? 'string[]' : 'string' })),
-      { name: record, type: model.model },
-      ...(listsOwner ? [{ name: 'owner', type: model.model }] : []),
+      ...(accounts && hasOwner ? [`owner: ${accounts.model}`] : []),
+      ...parents.map((it) => `${specVariable(it)}: ${it.model}`),
     ],
-    setup: [
-      ...(accounts ? [`${listsOwner ? '' : 'const '}owner = await make${accounts.model}()`] : []),
-      ...(accounts ? ['await signIn(client, owner)'] : []),
-      ...parents.map((it, i) => `const ${specVariable(it)} = ${make(it, parents[i - 1], ownerOf(it))}`),
-      ...new Set(referred.flatMap(({ before }) => before)),
-      ...referred.map(({ attribute, source }) => assignId(attribute, source)),
-      `${record} = ${make(model, parents.at(-1), owner, first)}`,
-      ...(names.parent ? [`${collection} = \`${pathOf(names, parents)}\``] : []),
-    ],
+    setup: [...signInOf(accounts, hasOwner), ...made],
+    description,
+    example: {
+      record,
+      made: `await factory.make(${model.model}${argumentOf([...keys, ...shown])})`,
+      path: names.isSingular ? quote(names.fullPath) : `\`${pathOf(names, parents)}/\${${record}.id}\``,
+      shown: [`id: ${record}.id`, ...shown].join(', '),
+    },
   }
 }
 
-/** The references, except to the same model, and how the records that they contain are created. */
-function referredOf(attributes: readonly Attribute[], plan: ResourcePlan, parents: Nesting['parents']) {
+/** The lines that sign a user in. It is a variable if something belongs to this user. */
+function signInOf(accounts: Names | undefined, hasOwner: boolean): string[] {
+  if (!accounts) return []
+  const user = `await make${accounts.model}()`
+  return hasOwner ? [`owner = ${user}`, 'await signIn(client, owner)'] : [`await signIn(client, ${user})`]
+}
+
+/** The values that the spec sends. Records to which they refer are created first. */
+function valuesOf(attributes: readonly Attribute[], referred: readonly Referred[]): string[] {
+  const plain = attributes.filter(({ reference, file }) => !reference && !file)
+  const samples = (sample: 'json' | 'changed') =>
+    plain.map(({ name, samples }) => `${name}: ${samples[sample]}`)
+  const changes = `changes: ${object(samples('changed'))},`
+  if (referred.length === 0) return [`values: ${object(samples('json'))},`, changes]
+  const ids = referred.map(({ attribute, id }) => `${attribute.name}: ${attribute.isList ? `[${id}]` : id}`)
+  return [
+    'values: async () => {',
+    ...[...new Set(referred.flatMap(({ before }) => before))].map((line) => `  ${line}`),
+    ...referred.map(({ id, source }) => `  const { id: ${id} } = ${source}`),
+    `  return ${object([...samples('json'), ...ids])}`,
+    '},',
+    changes,
+  ]
+}
+
+/** The media types of the attributes with files. */
+function filesOf(attributes: readonly Attribute[]): string[] {
+  const types = attributes.flatMap(({ name, file, isList }) => {
+    const type = quote(file === 'image' ? 'image/png' : 'text/plain')
+    return file ? [`${name}: ${isList ? `[${type}]` : type}`] : []
+  })
+  return types.length > 0 ? [`files: ${object(types)},`] : []
+}
+
+function requiredOf(attributes: readonly Attribute[]): string[] {
+  const names = attributes.filter(({ isRequired }) => isRequired).map(({ name }) => quote(name))
+  return names.length > 0 ? [listOf(4, 'required', names)] : []
+}
+
+/** The values of two records, as far as a list or a unique column needs different ones, and their order in the list. */
+function recordsOf(plan: ResourcePlan, attributes: readonly Attribute[], record: string): string[] {
+  const { names, owner, list } = plan
+  const given = attributes.filter((attribute) => !attribute.reference && !attribute.file && isGiven(attribute, plan))
+  const sorted = given.find(({ name }) => name === defaultSort(list))
+  // The changed value is the greater one, unless it is a boolean.
+  const order = sorted?.kind === 'bool' ? `newer, ${record}` : `${record}, newer`
+  const keys = [names.parent, owner].flatMap((one) => (one ? `${one.singular}_id` : []))
+  const isOnlyOne = uniquesOf(attributes, plan).some((columns) =>
+    columns.every((name) => isConstant(name, attributes, keys)),
+  )
+  const values = (sample: 'json' | 'changed') => object(given.map((one) => modelValue(one, sample)))
+  return [
+    ...(given.length > 0 ? [`record: ${values('changed')},`, `newer: ${values('json')},`] : []),
+    ...(sorted && !names.isSingular ? [`listed: (${record}, newer) => [${order}],`] : []),
+    ...(isOnlyOne && !names.isSingular ? ['onlyOne: true,'] : []),
+  ]
+}
+
+function optionsOf({ kind, application, names, hasVersion, routes, many }: ResourcePlan): string[] {
+  const words = routes.map(({ word, method, on }) =>
+    quote([word, method.toLowerCase(), ...(on === 'collection' ? [on] : [])].join(':')),
+  )
+  return [
+    ...(names.isSingular ? ['singular: true,'] : []),
+    ...(kind === 'api' && application === 'web' ? ['pages: false,'] : []),
+    ...(hasVersion ? ['locking: true,'] : []),
+    ...(words.length > 0 ? [listOf(4, 'routes', words)] : []),
+    ...(many.csv ? [listOf(4, 'csv', many.csv.map(quote))] : []),
+    ...(many.import ? [`import: ${many.import === true ? 'true' : quote(many.import)},`] : []),
+    ...(many.bulk.length > 0 ? [listOf(4, 'bulk', many.bulk.map(quote))] : []),
+  ]
+}
+
+/** A reference, and how the record that it contains is created. */
+type Referred = Made & { attribute: Attribute; /** The variable with the id. */ id: string }
+
+/** The references, except to the same model. */
+function referredOf(
+  attributes: readonly Attribute[],
+  plan: ResourcePlan,
+  parents: Nesting['parents'],
+): Referred[] {
   return attributes
     .filter(isReference)
     .filter(({ reference }) => reference.model.model !== plan.model.model)
-    .map((attribute) => ({ attribute, ...makeInside(attribute.reference.model, plan, parents) }))
-}
-
-/** The bodies that a spec sends: JSON and forms. */
-function bodiesOf(plain: readonly Attribute[], keys: readonly string[], files: readonly string[]) {
-  const sent = keys.length > 0 ? object(['...values', ...keys]) : 'values'
-  const sentForm = fieldsOf(plain, 'values', [], [...keys, ...files])
-  return {
-    /** The body that creates a record: JSON, or a form with the files that it needs. */
-    created: files.length > 0 ? `form: ${sentForm}` : `json: ${sent}`,
-    createdFrom: files.length > 0 ? 'a form with files, and returns it as JSON' : 'JSON',
-    needsFiles: files.length > 0,
-    values: members(plain, 'json'),
-    changes: members(plain, 'changed'),
-    sent,
-    sentForm,
-    changedForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"]),
-    staleForm: fieldsOf(plain, 'changes', ["_method: 'PUT'"], ["lock_version: '0'"]),
-  }
-}
-
-/** The specs of the attributes with files: what is sent, and of which type another file is. */
-function filesLocals(files: readonly Attribute[]) {
-  return files.map((attribute) => ({
-    name: attribute.name,
-    isList: attribute.isList,
-    isRequired: attribute.isRequired,
-    isImage: attribute.file === 'image',
-    sample: sampleOf(attribute),
-  }))
-}
-
-function sampleOf({ file }: Attribute): string {
-  return file === 'image' ? 'sampleFile()' : "sampleFile('text/plain')"
-}
-
-/** The source that assigns the id of a record to the variable of a reference. */
-function assignId(attribute: Attribute, source: string): string {
-  const id = `(${source}).id`
-  return `${variableOf(attribute)} = ${attribute.isList ? `[${id}]` : id}`
+    .map((attribute) => {
+      const { property, model } = attribute.reference
+      const own = `${itemName(property)}_id`
+      const isTaken = attributes.some(({ name }) => attribute.isList && name === own)
+      const id = camelize(isTaken ? `${property}_id` : own, true)
+      const { models, ...made } = makeInside(model, plan, parents)
+      return { attribute, id, models: [model, ...models], ...made }
+    })
 }
 
 /** The support of specs that sign in; undefined if the application has no accounts. */
 function usersOf(file: string, { model, owner, accounts, guards, ownerOf }: ResourcePlan) {
   if (!accounts) return undefined
   const support = `spec/support/${accounts.plural}`
+  /** Whether others get a 404 for the records. */
+  const areApart = owner !== undefined || guards.some((one) => ownerOf(one))
   return {
     model: accounts.model,
+    areApart,
+    functions: [`make${accounts.model}`, 'signIn', ...(areApart ? ['signOut'] : [])].join(', '),
     path: relativePath(file, support),
     fromModel: relativePath(`spec/models/${model.singular}`, support),
-    /** Whether others get a 404 for the records. */
-    areApart: owner !== undefined || guards.some((one) => ownerOf(one)),
   }
 }
 
@@ -240,28 +296,6 @@ function modelValue({ name, kind, samples }: Attribute, sample: 'json' | 'change
   return `${name}: ${kind === 'datetime' ? `new Date(${samples[sample]})` : samples[sample]}`
 }
 
-function members(attributes: readonly Attribute[], sample: keyof Attribute['samples']): string {
-  return object(attributes.map(({ name, samples }) => `${name}: ${samples[sample]}`))
-}
-
-/** The source of the fields of a form with the values of a variable. A field contains JSON as text. */
-function fieldsOf(
-  attributes: readonly Attribute[],
-  values: string,
-  before: readonly string[],
-  after: readonly string[] = [],
-): string {
-  const json = attributes.filter(({ kind }) => kind === 'json')
-  const texts = json.map(({ name }) => `${name}: JSON.stringify(${values}.${name})`)
-  const all = [...before, `...${values}`, ...texts, ...after]
-  return all.length > 1 ? object(all) : values
-}
-
 function object(members: readonly string[]): string {
   return members.length > 0 ? `{ ${members.join(', ')} }` : '{}'
-}
-
-/** `assigneeId` of `assignee_id`, or `labelIds` of `label_ids` */
-function variableOf({ name }: Attribute): string {
-  return camelize(name, true)
 }

@@ -41,8 +41,7 @@ export async function respond(ctx: Context, status: number, responses: Responses
     )
   const format = chooseFormat(ctx, offered)
   if (!format) throw new NotAcceptable(offered)
-  // Koa's delegated setters, such as `ctx.status = status`, cost more than its own.
-  ctx.response.status = status
+  ctx.status = status
   if (status === 201) locate(ctx, responses.data)
   // If the handler has set an `ETag` that the client has, no value is needed.
   if (sendNotModified(ctx)) return
@@ -63,9 +62,14 @@ export function chooseFormat(ctx: Context, offered: readonly FormatName[] = form
   else ctx.set('Vary', 'Accept')
   return negotiate(offered, {
     accept: ctx.req.headers.accept || undefined,
-    body: formatOfType(ctx.req.headers['content-type'] ?? ''),
+    body: formatOfBody(ctx.req.headers['content-type'] ?? ''),
     default: ctx.defaultFormat,
   })
+}
+
+/** The format of a body of a request. A program that sends CSV gets its answer as JSON. */
+function formatOfBody(type: string): FormatName | undefined {
+  return formatOfType(type) ?? (/^text\/csv\b/i.test(type) ? 'json' : undefined)
 }
 
 /** Writes the body in a data format. A record with a version also receives a tag, and errors are written as a problem document. */
@@ -80,9 +84,9 @@ function writeValue(ctx: Context, name: keyof typeof dataFormats, value: unknown
     return
   }
   const format = dataFormats[name]
-  ctx.response.set('Content-Type', `${format.mediaTypes[0]}; charset=utf-8`)
+  ctx.set('Content-Type', `${format.mediaTypes[0]}; charset=utf-8`)
   const text = format.write(toPlain(value), () => rootName(value, ctx.route?.resource))
-  ctx.response.body = text
+  ctx.body = text
   const version = versionIn(value)
   if (version !== undefined && ctx.status < 300) tagRecord(ctx, version, text)
 }

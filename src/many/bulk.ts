@@ -90,7 +90,7 @@ async function selectAll(ctx: Context, resource: RouteResource, all: unknown): P
   const expected = typeof all === 'number' ? all : Number(typeof all === 'string' && all.trim() ? all : NaN)
   if (!Number.isInteger(expected) || expected < 1 || !route) throw errorsAt(ctx, 'ids', 'bulk.all')
   if (expected > maxRecords) throw errorsAt(ctx, 'ids', 'arrayMaxSize', { max: maxRecords })
-  // What guards the list also guards what is selected by it.
+  // The guards of the list also guard the records that are selected by it.
   const guards = route.declaredMiddleware.filter((guard) => !ctx.route.declaredMiddleware.includes(guard))
   let keys: string[] = []
   const select = async (): Promise<void> => {

@@ -13,7 +13,7 @@ import type { DeclaredRoute } from '../routing/declared-route.js'
 /** Milliseconds after which the loop lets other requests run. */
 const turnLength = 10
 
-/** What differs between the calls of a handler. */
+/** One call of a handler. */
 export interface Call {
   /** `Line 7` or `Record 0198…`, with which the message of an error that ends the request begins. */
   place: string
@@ -50,7 +50,7 @@ export class Calls {
     // Each session belongs to the whole request.
     Object.defineProperty(this.base, 'session', {
       get: () => ctx.session,
-      set: (session: Context['session']) => (ctx.session = session),
+      set: (session: Context['session']) => void (ctx.session = session),
     })
   }
 

@@ -1,7 +1,9 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { DeclarationError } from '../errors.js'
 import { nearest } from '../naming/spelling.js'
 import type { DeclaredRoute, RouteResource } from '../routing/declared-route.js'
+import { enclosuresOf } from '../records/within.js'
 import { findColumn, isUnique } from './columns.js'
 
 /** The handlers that an action for many cannot call, because they do not change an item. */
@@ -54,12 +56,22 @@ class Check {
       const { relation, metadata: found } = column
       const key = relation?.joinColumns[0]?.propertyName ?? ''
       const { many, fields = [] } = this.resource
-      if (relation && many?.import && fields.includes(key) && !isUnique(found))
+      if (relation && many?.import && fields.includes(key) && !this.isUniqueInPath(found))
         this.fail(
           `imports "${name}" of the option csv, which has no unique index, so it can mean several records. ` +
             `Add @Column({ unique: true }), or use "${key}".`,
         )
     }
+  }
+
+  /** Whether only one record in the parents of the path has a value. */
+  private isUniqueInPath(column: ColumnMetadata): boolean {
+    const { parentKeys } = this.resource
+    const parents = enclosuresOf(column.entityMetadata).map(({ key }) => key)
+    return isUnique(
+      column,
+      parents.filter(({ propertyName }) => parentKeys.includes(propertyName)),
+    )
   }
 
   private checkImport(

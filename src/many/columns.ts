@@ -16,7 +16,7 @@ export interface Column {
 }
 
 /**
- * Finds a column that the option `csv` names.
+ * Finds a column that the `csv` option names.
  *
  * @returns the column, or the reason why a file cannot have it
  */
@@ -56,7 +56,7 @@ function toColumn(
     : `has the type ${String(metadata.type)}, which has no text.`
 }
 
-/** The columns of the option `csv`, which have been checked at the start. */
+/** The columns of the `csv` option, which have been checked at the start. */
 export function columnsOf(metadata: EntityMetadata, names: readonly string[] = []): Column[] {
   return names.map((name) => findColumn(metadata, name)).filter((column) => typeof column !== 'string')
 }

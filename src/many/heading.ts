@@ -11,7 +11,7 @@ import { columnsOf, type Column } from './columns.js'
 export interface Known {
   name: string
   label: string
-  /** What its cells are: a field of the body, the attribute of a referred record, the id, or nothing that is written. */
+  /** Its cells are a field of the body, the attribute of a referred record, the id, or nothing that is written. */
   use: 'field' | 'reference' | 'id' | 'ignored'
   attribute?: Attribute
   reference?: Column

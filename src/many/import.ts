@@ -1,10 +1,12 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Context } from '../context.js'
-import { discardTransaction } from '../database/transactions/request-transaction.js'
+import { discardTransaction, transactionOf } from '../database/transactions/request-transaction.js'
 import { BadRequest, HttpError, ValidationErrors } from '../errors.js'
 import { addLogFields } from '../logging/request-logger.js'
 import type { AttributeKind } from '../models/attributes/attributes.js'
 import type { DeclaredRoute, RouteResource } from '../routing/declared-route.js'
+import { translate, violationsOf } from '../records/violations.js'
+import { WaitingInserts } from '../records/waiting-inserts.js'
 import { Calls } from './calls.js'
 import { readText } from './cells.js'
 import { CsvFile, UnreadableFile, type Line, type Separator } from './csv-file.js'
@@ -60,6 +62,8 @@ class Import {
   private columns: (Known | undefined)[] = []
   private separator: Separator = ','
   private readonly wrong: WrongLine[] = []
+  /** The inserts of the lines, which are sent together. */
+  private readonly waiting: WaitingInserts<number>
   private readonly counts = { lines: 0, created: 0, updated: 0 }
   /** The line in which each key was first. */
   private readonly seen = new Map<string, number>()
@@ -76,6 +80,7 @@ class Import {
     this.key = options.key
     this.maxLines = options.maxLines ?? defaultMaxLines
     this.heading = new Heading(ctx, this.metadata)
+    this.waiting = new WaitingInserts(ctx.tx)
   }
 
   async run(path: string): Promise<void> {
@@ -117,6 +122,15 @@ class Import {
     // The cells are read neither as the fields of a form nor as values of JSON.
     const headers = { ...this.ctx.req.headers, 'content-type': 'text/csv' }
     const calls = new Calls(this.ctx, { req: Object.create(this.ctx.req, { headers: { value: headers } }) })
+    const transaction = transactionOf(this.ctx)
+    if (transaction) transaction.waiting = this.waiting
+    await this.importBatches(calls, file)
+    await this.waiting.send()
+    if (transaction) transaction.waiting = undefined
+    await this.rejectFailed()
+  }
+
+  private async importBatches(calls: Calls, file: CsvFile): Promise<void> {
     let batch: Line[] = []
     let isHeading = true
     for await (const line of file.lines()) {
@@ -128,6 +142,17 @@ class Import {
       if (this.wrong.length >= maxProblems) return
     }
     await this.importBatch(calls, batch)
+  }
+
+  /** Adds the errors of the records that the database has rejected to those of their lines. */
+  private async rejectFailed(): Promise<void> {
+    const { ctx } = this
+    for (const { record, error, owner } of this.waiting.failed) {
+      const violations = await violationsOf(ctx.tx, record, error, ctx.pathKeys)
+      translate(violations, record, ctx.translate)
+      this.wrong.push({ line: owner ?? 1, errors: this.merge(violations) ?? violations })
+    }
+    this.wrong.sort((a, b) => a.line - b.line).splice(maxProblems)
   }
 
   private async importBatch(calls: Calls, batch: readonly Line[]): Promise<void> {
@@ -198,6 +223,7 @@ class Import {
     const route = routes.get(existing ? 'update' : 'create') as DeclaredRoute
     const own = existing ? { [param]: String(Reflect.get(existing, itemKey)) } : {}
     const params = { ...this.ctx.params, ...own }
+    this.waiting.owner = line
     const errors = await calls.callForRecord({ place: `Line ${line}`, route, params, body, importLine: line })
     if (!errors) this.counts[existing ? 'updated' : 'created'] += 1
     return errors

@@ -24,8 +24,7 @@ export function parameterLogger(options: ParameterLoggerOptions = {}): Middlewar
     // Each group is filtered on its own, so that a word like `query` does not hide a whole group.
     addLogFields(ctx, {
       params: filterGroup(ctx.params),
-      // Koa would parse an empty query, too.
-      query: ctx.querystring === '' ? undefined : filterGroup(ctx.query),
+      query: filterGroup(ctx.query),
       body: filterGroup(ctx.request.body),
       files: filterGroup(filesOf(ctx)),
     })

@@ -1,8 +1,15 @@
 import { EventSubscriber } from 'typeorm'
-import type { EntitySubscriberInterface, InsertEvent, LoadEvent, UpdateEvent } from 'typeorm'
+import type { DataSource, EntitySubscriberInterface, InsertEvent, LoadEvent, UpdateEvent } from 'typeorm'
 import { markLoaded } from './record-state.js'
 import { Model, setGeneratedColumns } from './model.js'
 import type { GeneratedColumns } from './model.js'
+
+const none: readonly EntitySubscriberInterface[] = []
+
+/** The application's own subscribers. The first one of a database is the framework's, which listens to no query or transaction. */
+export function otherSubscribers({ subscribers }: DataSource): readonly EntitySubscriberInterface[] {
+  return subscribers.length > 1 ? subscribers.slice(1) : none
+}
 
 /** Applies the framework's rules to every model. It is the first subscriber of a database. */
 @EventSubscriber()

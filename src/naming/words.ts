@@ -26,6 +26,29 @@ function ofLastWord(name: string, change: (word: string) => string): string {
  */
 export const humanize = memoize((field) => capitalizeAcronyms(humanizeWord(removeIds(field))), 1000)
 
+/** The names of a record and of several ones in sentences. */
+export interface Words {
+  one: string
+  many: string
+  One: string
+  Many: string
+  aOne: string
+}
+
+/** Returns the names of `blog_post` and `blog_posts` in sentences: `blog post`, `Blog posts`, `a blog post`. */
+export function wordsOf(singular: string, plural: string): Words {
+  const [One, Many] = [humanize(singular), humanize(plural)]
+  const one = inSentence(One)
+  // The article of an acronym depends on its first letter as it is spoken: an HTML page, a URL.
+  const article = /^([aeio]|u(?!ni|s)|[AEFHILMNORSX][A-Z])/.test(one) ? 'an' : 'a'
+  return { one, many: inSentence(Many), One, Many, aOne: `${article} ${one}` }
+}
+
+/** A name inside of a sentence: `Blog post` -> `blog post`, but `URLs` does not change. */
+function inSentence(words: string): string {
+  return words.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())
+}
+
 /** Removes the ending of a list of ids: `label_ids` -> `labels`. The inflection library removes `_id` itself. */
 function removeIds(field: string): string {
   return field.endsWith('_ids') ? collectionName(field.slice(0, -'_ids'.length)) : field

@@ -1,6 +1,7 @@
 import { descriptionOf, type Declarations } from '../extension.js'
 import { DeclarationError, type DeclaredRoute } from '../index.js'
 import { DeclaredDocument, type DocumentOptions } from './declared-document.js'
+import { manyProblems } from './many.js'
 import { ACTIONS, capitalize, operationNames } from './names.js'
 import { Operation } from './operation.js'
 import { Schemas, type IncludedRelation } from './schemas.js'
@@ -54,6 +55,8 @@ export function buildDocument(declarations: Declarations, declared: DeclaredDocu
   const routes = routesOf(declarations, declared)
   const schemas = new Schemas(includedRelations(routes), declared.path)
   schemas.add('Problem', 'Problem', 'the framework', () => PROBLEM)
+  for (const [name, schema] of manyProblems(routes, PROBLEM))
+    schemas.add(name, name, 'the framework', () => schema)
   const operations = routes.flatMap((route) => {
     const methods = route.methods.filter((method) => method !== 'HEAD')
     return methods.map((method) => new Operation(route, method, schemas, declarations.options))
@@ -80,6 +83,7 @@ export function buildDocument(declarations: Declarations, declared: DeclaredDocu
 /** Why a document lacks a route that it may contain; undefined if the application, or a model, describes it. */
 function gapOf({ resource, description, path }: DeclaredRoute): string | undefined {
   if (path.includes('{*')) return 'has a wildcard, which OpenAPI does not express'
+  if (resource?.forMany) return undefined
   const hasModel = resource?.model !== undefined && ACTIONS.includes(resource.action)
   return description.responses || hasModel ? undefined : 'has no "responses", so the document lacks it'
 }
@@ -88,7 +92,8 @@ function gapOf({ resource, description, path }: DeclaredRoute): string | undefin
 function isDescribable({ resource, description, isWritten, method }: DeclaredRoute): boolean {
   if (['HEAD', 'OPTIONS'].includes(method)) return false
   if (!resource) return true
-  const { action, class: owner } = resource
+  const { action, class: owner, forMany } = resource
+  if (forMany === 'page') return false
   if (['new', 'edit'].includes(action) || descriptionOf(owner.prototype, action) === false) return false
   return isWritten || description.responses !== undefined
 }

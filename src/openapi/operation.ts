@@ -3,6 +3,7 @@ import type { DeclaredRoute, HeaderDescription, MiddlewareDescription, RouteResp
 import { isEntity, itemName, pathKeysOf, versionOf, type Declarations } from '../extension.js'
 import { fileForm, filesOfRoute } from './files.js'
 import { listParameters } from './lists.js'
+import { manyOperation } from './many.js'
 import { ACTIONS, capitalize, operationNames } from './names.js'
 import type { Schemas } from './schemas.js'
 import type { Schema } from './values.js'
@@ -35,12 +36,18 @@ export class Operation {
   toJSON(): Schema {
     const { body: _body, responses: _responses, files = [], ...described } = this.route.description
     const { item, ...names } = operationNames(this.route, this.method)
-    const given = { ...names, ...described }
-    const parameters = [...pathParameters(this.route), ...this.queryParameters(), ...this.headerParameters()]
-    const body = this.bodySchema(given.operationId, item)
-    const stored = filesOfRoute(this.route)
+    const many = manyOperation(this.route)
+    const given = { ...names, ...described, ...many?.names }
+    const parameters = [
+      ...pathParameters(this.route),
+      ...(many?.parameters ?? this.queryParameters()),
+      ...this.headerParameters(),
+    ]
+    const body = many ? undefined : this.bodySchema(given.operationId, item)
+    const stored = many ? [] : filesOfRoute(this.route)
     const content = {
       ...(body && inFormats(body)),
+      ...many?.content,
       ...(stored.length > 0 && { 'multipart/form-data': fileForm(this.formFields(item), stored) }),
       ...(files.length > 0 && { 'multipart/form-data': { schema: withFiles(body, files) } }),
     }
@@ -48,7 +55,7 @@ export class Operation {
       ...given,
       ...(parameters.length > 0 && { parameters }),
       ...(Object.keys(content).length > 0 && { requestBody: { content, required: true } }),
-      responses: this.responses(),
+      responses: { ...this.responses(), ...many?.responses },
       security: Object.keys(this.security).map((name) => ({ [name]: [] })),
     }
   }
@@ -113,7 +120,7 @@ export class Operation {
     const given = Object.entries(description.responses ?? {})
     const hasSuccess = given.some(([status]) => Number(status) < 400)
     // JavaScript sorts these members, because their names are numbers.
-    const all: Record<string, Described> = hasSuccess ? {} : successOf(resource)
+    const all: Record<string, Described> = hasSuccess || resource?.forMany ? {} : successOf(resource)
     for (const status of this.problems()) all[status] = {}
     Object.assign(all, ...this.middleware.map(({ responses }) => responses))
     for (const [status, body] of given) {
@@ -148,6 +155,8 @@ export class Operation {
     )
     const written = Object.entries(all).map(([name, one]) => [name, headerObject(one)])
     const content = this.content(body)
+    const { many, action } = this.route.resource ?? {}
+    if (content && many?.csv && action === 'list' && status === '200') content['text/csv'] = CSV
     return {
       description: description ?? STATUS_CODES[Number(status)] ?? 'Response',
       ...(written.length > 0 && { headers: Object.fromEntries(written) }),
@@ -198,6 +207,8 @@ const IF_MATCH: Schema = {
 function inFormats(schema: Schema): Schema {
   return { 'application/json': { schema }, 'application/xml': { schema } }
 }
+
+const CSV: Schema = { schema: { type: 'string' } }
 
 /** The content of a response with an error. */
 const problem = { schema: { $ref: '#/components/schemas/Problem' } }

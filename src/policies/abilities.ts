@@ -13,11 +13,12 @@ const instanceOf = memoizeByObject((policy: PolicyClass) => new policy())
 /**
  * Returns the conditions of a policy for a user.
  *
+ * @param model the class of the records, for a policy of several models
  * @throws PolicyWithoutScope if its scope is not a plain object or a list of them, or if a value is missing in it, because
  *   a missing value would select every record
  */
-export function scopeOf(policy: PolicyClass, user: unknown): Conditions {
-  const scope: unknown = instanceOf(policy).scope(user)
+export function scopeOf(policy: PolicyClass, user: unknown, model?: Function): Conditions {
+  const scope: unknown = instanceOf(policy).scope(user, model)
   if (scope === nothing) return noRecords
   const alternatives: unknown[] = [scope].flat()
   const isValid = (conditions: unknown) =>

@@ -170,7 +170,7 @@ export function policyMembers(policies: Policies): PolicyMembers & ThisType<Cont
     scopeFor(model, where) {
       if (policies.size === 0 || typeof model !== 'function' || isUnscoped in this) return undefined
       const policy = policyOf(this, policies, model)
-      return policy ? scopeOf(policy, userOf(this)) : inheritScope(this, model, where)
+      return policy ? scopeOf(policy, userOf(this), model) : inheritScope(this, model, where)
     },
 
     noteFound(record) {

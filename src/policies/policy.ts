@@ -35,16 +35,28 @@ export type PolicyScope<T> = Where<T> | Where<T>[] | Nothing
  * export class NotesResource extends BaseResource {}
  */
 export abstract class Policy<T extends Model> {
-  /** The records that a user may see. Everybody sees all of them if it returns `{}`. */
+  /**
+   * The records that a user may see. Everybody sees all of them if it returns `{}`.
+   *
+   * @param model the class of the records, for a policy that serves several models
+   */
   // The application has its own class of users.
   // oxlint-disable-next-line no-explicit-any
-  abstract scope(user: any): PolicyScope<T>
+  abstract scope(user: any, model?: Function): PolicyScope<T>
 }
 
 /** A class of policies. One instance serves all requests. */
-// The policy of any model.
-// oxlint-disable-next-line no-explicit-any
-export type PolicyClass = new () => Policy<any>
+export interface PolicyClass {
+  // The policy of any model.
+  // oxlint-disable-next-line no-explicit-any
+  new (): Policy<any>
+  /**
+   * Checks at the start whether the policy can serve a route.
+   *
+   * @throws DeclarationError when it cannot
+   */
+  checkRoute?(route: { middleware: readonly Function[]; handlerName: string }, model: Function): void
+}
 
 /** The policy of a model, as a resource declares it. */
 export interface DeclaredPolicy {

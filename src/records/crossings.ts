@@ -24,7 +24,10 @@ export async function findCrossings(dataSource: DataSource): Promise<Crossing[]>
   for (const metadata of modelsOf(dataSource)) {
     for (const relation of metadata.relations) {
       if (!relation.isOwning) continue
-      const commons = commonOf(waysOf(metadata), relation.inverseEntityMetadata)
+      // A former member may still be an assignee.
+      const commons = commonOf(waysOf(metadata), relation.inverseEntityMetadata).filter(
+        ({ theirs }) => !theirs.members,
+      )
       const count = commons.length > 0 ? await countCrossings(dataSource, relation, commons) : 0
       if (count > 0) crossings.push({ name: `${metadata.targetName}.${relation.propertyName}`, count })
     }

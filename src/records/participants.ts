@@ -95,22 +95,19 @@ export async function callParticipants(when: 'before' | 'after', write: RecordWr
   for (const participant of participantsFor(write.metadata)) await participant[when]?.(write)
 }
 
-/** Shows records that have been read to those that take part. Returns undefined if there are none. */
-export function noteLoaded(
-  work: RecordWork,
-  metadata: EntityMetadata,
-  records: readonly object[],
-): Promise<void> | undefined {
-  const all = participantsFor(metadata)
-  return all.length > 0 && records.length > 0 ? callLoaded(all, work, metadata, records) : undefined
+/** Whether something takes part in the writes and reads of a model. */
+export function isObserved(metadata: EntityMetadata): boolean {
+  return participantsFor(metadata).length > 0
 }
 
-async function callLoaded(
-  all: readonly Participant[],
+/** Shows records that have been read to those that take part. */
+export async function noteLoaded(
   work: RecordWork,
   metadata: EntityMetadata,
   records: readonly object[],
 ): Promise<void> {
+  if (records.length === 0) return
   // The records are of the model's class.
-  for (const participant of all) await participant.loaded?.(work, metadata, records as readonly Model[])
+  for (const participant of participantsFor(metadata))
+    await participant.loaded?.(work, metadata, records as readonly Model[])
 }

@@ -9,7 +9,7 @@ import type { RowLocks } from '../database/engines/engine.js'
 import { engineOf } from '../database/engines/engines.js'
 import type { Model } from '../models/model.js'
 import { readAlternatives, valueReader } from './conditions.js'
-import { run, type Row } from './fast-path/fast-path.js'
+import { readLocked, type Row } from './fast-path/fast-path.js'
 import { assignedIds, columnWriter, linksOf, loadLinks, targetOf } from './links.js'
 import { lockClause } from './locking.js'
 import { isOccupied } from './moves.js'
@@ -17,7 +17,7 @@ import { inParts } from './parts.js'
 import { loadedElements } from '../models/record-state.js'
 import { valueOf } from './row.js'
 import { addScope, combineAlternatives, noRecords } from './scope.js'
-import { commonOf, enclosuresOf, memoizeWithin, waysOf } from './within.js'
+import { commonOf, enclosuresOf, membersOf, memoizeWithin, waysOf } from './within.js'
 import type { Chain, Common, Enclosure } from './within.js'
 import { unscopedWork, type Conditions, type RecordWork } from './work.js'
 
@@ -123,7 +123,7 @@ export class References {
     const keys = metadata.relations.flatMap((relation) => (relation.isManyToMany ? [] : relation.joinColumns))
     const updateLock = engineOf(work.tx.dataSource).rowLocks?.likeUpdate
     const lock = this.moves ? () => lockClause(work.tx) : updateLock
-    ;[this.row] = await select(work.tx, metadata, keys, { id: record.id }, lock)
+    ;[this.row] = await selectLocked(work.tx, metadata, keys, { id: record.id }, lock)
     if (!this.moves) return
     const before: Model = Object.assign(Object.create(Object.getPrototypeOf(record)), record)
     for (const key of this.row ? keys : [])
@@ -210,7 +210,7 @@ export class References {
       const isOne = { [referred.propertyName]: In([...part]) }
       const readable = readAlternatives(target, combineAlternatives(where, isOne)) ?? noRecords
       const conditions = addScope(target, readable, scope)
-      return select(tx, target, [referred], conditions ?? {}, lock, scope === undefined)
+      return selectLocked(tx, target, [referred], conditions ?? {}, lock, scope === undefined)
     })
     const found = new Set(rows.map((row) => String(row[referred.databaseName])))
     for (const [reference, all] of references)
@@ -243,7 +243,8 @@ function present(value: unknown): unknown[] {
 }
 
 /** The conditions of a record that is in a record with an id, or with other values, at the end of a way. */
-export function conditionOn({ path }: Chain, value: unknown): object {
+export function conditionOn({ path, members }: Chain, value: unknown): object {
+  if (members) return membersOf(members, [value])
   return path.reduceRight<object>((inner, { relation, key }, index) => {
     if (index < path.length - 1) return { [relation.propertyName]: inner }
     return typeof value === 'object' ? { [relation.propertyName]: value } : { [key.propertyName]: value }
@@ -278,8 +279,8 @@ export async function readAnchor(
   return row?.['anchor']
 }
 
-/** Selects columns of the records that meet conditions, and locks them. */
-function select(
+/** Selects columns of the records that meet conditions, and locks them. The rows have the names of the columns. */
+export function selectLocked(
   tx: EntityManager,
   { target }: EntityMetadata,
   columns: readonly ColumnMetadata[],
@@ -303,7 +304,7 @@ function runLocked(
   lock: RowLocks['likeKey'] | undefined,
 ): Promise<Row[]> {
   const [sql, parameters] = query.getQueryAndParameters()
-  return run(tx, sql + (lock?.(tx.dataSource.driver.escape(alias)) ?? ''), parameters)
+  return readLocked(tx, sql + (lock?.(tx.dataSource.driver.escape(alias)) ?? ''), parameters)
 }
 
 /** Adds an error of a reference, in the words of the errors of the database. */

@@ -15,9 +15,11 @@ import { createRunner } from '../database/engines/mode.js'
 import { inSavepoint, TransactionManager } from '../database/transactions/transaction-manager.js'
 import { kindOf } from '../models/attributes/attributes.js'
 import { Model } from '../models/model.js'
+import { otherSubscribers } from '../models/model-subscriber.js'
 import { isUnchanged } from '../models/record-state.js'
 import { read, readerOf, run } from './fast-path/fast-path.js'
 import { lockClause } from './locking.js'
+import { waitingInsertsOf, type InsertingRows, type WaitingInserts } from './waiting-inserts.js'
 
 /** Returns what reads and writes the rows of a model, one at a time. */
 export const rowsOf = memoizeByObject((metadata: EntityMetadata) => new Rows(metadata))
@@ -59,13 +61,15 @@ const idMarker = { marks: 'id' }
  * The rows of a model. A record is written as TypeORM's `save` and `remove` write it, by one statement, with the listeners and
  * subscribers around it. Its version is compared by this statement. Nothing but the row is written.
  */
-export class Rows {
-  private readonly table: string
+export class Rows implements InsertingRows {
+  readonly table: string
   private readonly id: string
   private readonly cells: readonly Cell[]
   private readonly inserted: readonly Cell[]
   private readonly updated: readonly Cell[]
+  /** The INSERT of a row whose values are all parameters, and the beginning of any other one. */
   private readonly insertion: string
+  private readonly insertionHead: string
   private readonly version: Cell | undefined
   /** The columns that the database sets when it inserts a row, and when it updates one. */
   private readonly setByInsert: readonly Cell[]
@@ -86,8 +90,6 @@ export class Rows {
       ({ column: { isUpdate, isVersion, isDiscriminator, asExpression } }) =>
         isUpdate && !isVersion && !isDiscriminator && asExpression === undefined,
     )
-    const names = this.inserted.map(({ name }) => name).join(', ')
-    this.insertion = `INSERT INTO ${this.table} (${names}) VALUES `
     this.id = driver.escape(metadata.findColumnWithPropertyName('id')?.databaseName ?? 'id')
     this.version = this.cells.find(({ column }) => column.isVersion)
     const returned = metadata.getInsertionReturningColumns()
@@ -99,6 +101,9 @@ export class Rows {
     )
     const canReturn = this.setByInsert.length > 0 && driver.isReturningSqlSupported('insert')
     this.returning = canReturn ? ` RETURNING ${this.setByInsert.map(({ name }) => name).join(', ')}` : ''
+    this.insertionHead = `INSERT INTO ${this.table} (${this.inserted.map(({ name }) => name).join(', ')}) VALUES `
+    const parameters = this.inserted.map(() => undefined)
+    this.insertion = this.insertionHead + this.writeTuple(parameters, []) + this.returning
     this.hasListeners = metadata.listeners.some(
       ({ target, type }) => target !== Model && type !== 'after-load',
     )
@@ -106,27 +111,56 @@ export class Rows {
 
   /** Whether more than the statement can belong to a write: listeners of the model, or subscribers of the application. */
   get isHeard(): boolean {
-    // The first subscriber is the framework's own.
-    const subscribers = this.metadata.dataSource.subscribers.slice(1)
-    return this.hasListeners || subscribers.some((subscriber) => EVENTS.some((event) => subscriber[event]))
+    if (this.hasListeners) return true
+    const subscribers = otherSubscribers(this.metadata.dataSource)
+    return subscribers.some((subscriber) => EVENTS.some((event) => subscriber[event]))
   }
 
   /** Inserts the row of a record. */
   async insert(work: RowWork, record: Model): Promise<void> {
-    const { metadata } = this
+    const { metadata, isHeard } = this
     const { broadcaster } = runnerOf(work.tx)
-    await broadcaster.broadcast('BeforeInsert', metadata, record)
-    const values: unknown[] = []
-    const expressions = this.inserted.map((cell) => this.insertedValue(cell, record, values))
-    const sql = `${this.insertion}(${expressions.join(', ')})${this.returning}`
-    const { records = [] } = await this.execute(work, sql, values)
+    if (isHeard) await broadcaster.broadcast('BeforeInsert', metadata, record)
+    else await listenersOf(record).setGeneratedColumns()
+    const waiting = work.isAlone && !isHeard && this.isComplete(record) && waitingInsertsOf(work.tx)
+    if (waiting) return this.insertLater(waiting, record)
+    const values = this.inserted.map((cell) => this.insertedValue(cell, record))
+    const sql = values.every(isParameter)
+      ? this.insertion
+      : this.insertionHead + this.writeTuple(values, []) + this.returning
+    const { records = [] } = await this.execute(work, sql, values.filter(isParameter))
     this.version?.column.setEntityValue(record, 1)
     this.fillWithNull(record)
     if (this.returning)
       for (const { column, convert } of this.setByInsert)
         setValue(record, column, convert(records[0][column.databaseName]))
     else await this.readBack(work.tx, record, this.setByInsert)
-    if (this.isHeard) await broadcaster.broadcast('AfterInsert', metadata, record)
+    if (isHeard) await broadcaster.broadcast('AfterInsert', metadata, record)
+  }
+
+  /** Whether a new record has all values that the database would set. */
+  private isComplete(record: Model): boolean {
+    return this.setByInsert.every(({ column }) => (valueOf(record, column) ?? undefined) !== undefined)
+  }
+
+  /** Inserts the row of a record together with others. */
+  private async insertLater(waiting: WaitingInserts<unknown>, record: Model): Promise<void> {
+    await waiting.add(this, record)
+    this.version?.column.setEntityValue(record, 1)
+    this.fillWithNull(record)
+  }
+
+  /** Writes the values of a new row in SQL, and adds their parameters. */
+  writeNewRow(record: Model, parameters: unknown[]): string {
+    return this.writeTuple(
+      this.inserted.map((cell) => this.insertedValue(cell, record)),
+      parameters,
+    )
+  }
+
+  /** Inserts rows that have been written. The statement has its own savepoint on engines that need one. */
+  insertWritten(tx: EntityManager, rows: readonly string[], values: unknown[]): Promise<QueryResult> {
+    return this.execute({ tx, isAlone: true }, this.insertionHead + rows.join(', '), values)
   }
 
   /**
@@ -135,7 +169,7 @@ export class Rows {
    * @throws VersionConflict when the model has versions, and the row is missing or has another version than the record
    */
   async update(work: RowWork, record: Model, { lock, changesMore }: UpdateOptions): Promise<void> {
-    const { metadata, version } = this
+    const { metadata, version, isHeard } = this
     const current = await this.select(work.tx, record.id, lock)
     const currentVersion = version && current?.[version.index]
     if (version && String(currentVersion) !== String(version.column.getEntityValue(record)))
@@ -146,8 +180,10 @@ export class Rows {
     if (first.length === 0 && !isTouched) return
 
     const { broadcaster } = runnerOf(work.tx)
-    const stored = this.toEntity(current)
-    await broadcaster.broadcast('BeforeUpdate', metadata, record, stored, ...partsOf(record, first))
+    const stored = isHeard ? this.toEntity(current) : record
+    if (isHeard)
+      await broadcaster.broadcast('BeforeUpdate', metadata, record, stored, ...partsOf(record, first))
+    else await listenersOf(record).stampUpdate()
     // The listeners have set `updated_at`, and may have set other columns.
     const changes = this.changesOf(record, current)
     const values: unknown[] = []
@@ -161,7 +197,7 @@ export class Rows {
     }
     version?.column.setEntityValue(record, increment(currentVersion))
     await this.readBack(work.tx, record, this.setByUpdate)
-    if (this.isHeard)
+    if (isHeard)
       await broadcaster.broadcast('AfterUpdate', metadata, record, stored, ...partsOf(record, changes))
   }
 
@@ -240,22 +276,25 @@ export class Rows {
     return isSame(stored, typeof previous === 'string' ? previous : this.toStored(column, previous))
   }
 
-  /** Writes the value of a new row in SQL, and adds its parameter. */
-  private insertedValue(cell: Cell, record: Model, values: unknown[]): string {
-    const { column } = cell
-    const { metadata } = this
-    const { driver } = metadata.dataSource
-    if (column.isVersion) return '1'
-    if (column.isDiscriminator) return this.writeValue(cell, metadata.discriminatorValue, values)
+  /** Writes the values of a row in parentheses, and adds their parameters. */
+  private writeTuple(values: readonly unknown[], parameters: unknown[]): string {
+    return `(${this.inserted.map((cell, index) => this.writeValue(cell, values[index], parameters)).join(', ')})`
+  }
+
+  /** The value of a new row: a parameter, or a function that returns an expression in SQL. */
+  private insertedValue({ column }: Cell, record: Model): unknown {
+    const { driver } = this.metadata.dataSource
+    if (column.isVersion) return 1
+    if (column.isDiscriminator) return this.metadata.discriminatorValue
     const isOwnUuid = column.isGenerated && column.generationStrategy === 'uuid'
     if (isOwnUuid && !driver.isUUIDGenerationSupported() && valueOf(record, column) === undefined)
       setValue(record, column, crypto.randomUUID())
     const given = valueOf(record, column)
     const value = typeof given === 'function' ? given : this.toStored(column, given)
-    if (value !== undefined) return this.writeValue(cell, value, values)
+    if (value !== undefined) return value
     const isSet = column.isGenerated || (column.default !== undefined && column.default !== null)
-    if (!isSet) return 'NULL'
-    return engineOf(driver).lacksDefault ? (driver.normalizeDefault(column) ?? 'NULL') : 'DEFAULT'
+    if (!isSet) return null
+    return () => (engineOf(driver).lacksDefault ? (driver.normalizeDefault(column) ?? 'NULL') : 'DEFAULT')
   }
 
   /** Writes a value in SQL, and adds its parameter. */
@@ -309,8 +348,11 @@ export class Rows {
 }
 
 /** Runs work with a query runner, whose results have the number of changed rows. The manager of a database has none. */
-export async function withRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-  if (tx.queryRunner) return work(tx)
+export function withRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  return tx.queryRunner ? work(tx) : withNewRunner(tx, work)
+}
+
+async function withNewRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
   const runner = createRunner(tx.dataSource, 'write')
   try {
     return await work(runner.manager)
@@ -322,6 +364,16 @@ export async function withRunner<T>(tx: EntityManager, work: (tx: EntityManager)
 function runnerOf(tx: EntityManager): QueryRunner {
   if (!tx.queryRunner) throw new Error('A row is written without a query runner.')
   return tx.queryRunner
+}
+
+/** The listeners of `Model`, which are protected. Methods that override them may return a promise. */
+function listenersOf(record: Model) {
+  return record as unknown as { setGeneratedColumns(): unknown; stampUpdate(): unknown }
+}
+
+/** Whether a value is a parameter of a statement, and not an expression. */
+function isParameter(value: unknown): boolean {
+  return typeof value !== 'function'
 }
 
 const EVENTS = [
@@ -365,6 +417,7 @@ function setValue(record: object, column: ColumnMetadata, value: unknown): void 
 /** Whether two values are equal. Drivers receive datetimes as text or as dates. */
 function isSame(left: unknown, right: unknown): boolean {
   if (left === right) return true
+  if (left instanceof Date && right instanceof Date) return Number(left) === Number(right)
   return typeof left === 'object' && typeof right === 'object' && isDeepStrictEqual(left, right)
 }
 

@@ -25,6 +25,7 @@ import { workIn, type RecordWork } from './work.js'
 import {
   callParticipants,
   checkParticipants,
+  isObserved,
   joinErrors,
   writesBeside,
   type RecordWrite,
@@ -58,7 +59,7 @@ export async function saveRecord(
   if (wrong) translate(wrong, record, t)
   const action = isNew ? 'create' : 'update'
   const write: RecordWrite = { work, metadata, record, action, reason: options.reason }
-  const others = await checkParticipants(write)
+  const others = isObserved(metadata) ? await checkParticipants(write) : undefined
   const errors = joinErrors(await validate(record, t, mergeErrors(wrong, unread)), others)
   if (errors) return errors
 

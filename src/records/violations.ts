@@ -6,6 +6,7 @@ import { RECORD } from '../common/record-field.js'
 import { attributeOf, explainDatabaseError } from '../database/database-errors.js'
 import type { Model } from '../models/model.js'
 import { isTooLong } from '../models/attributes/kinds.js'
+import { valueOf } from './row.js'
 import { attributeName, messageOf, type Translate } from '../models/validation/validation.js'
 
 /** Converts an error of the database to errors of the record. Any other error is thrown again. */
@@ -56,8 +57,9 @@ async function missingReference(
   for (const { columns, referencedColumns, referencedEntityMetadata } of metadata.foreignKeys) {
     const [column] = columns
     const [referenced] = referencedColumns
-    const value: unknown = column?.getEntityValue(record)
-    if (!column || !referenced || value === undefined || value === null) continue
+    if (!column || !referenced) continue
+    const value = valueOf(record, column)
+    if (value === undefined || value === null) continue
     const where = { [referenced.propertyName]: value }
     if (!(await tx.existsBy(referencedEntityMetadata.target, where))) return column.databaseName
   }

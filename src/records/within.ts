@@ -1,4 +1,4 @@
-import { getMetadataArgsStorage, type EntityMetadata } from 'typeorm'
+import { getMetadataArgsStorage, Raw, type EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { memoizeByObject } from '../common/memoize.js'
@@ -20,6 +20,22 @@ export interface Chain {
   /** The model of the containing record. */
   model: EntityMetadata
   path: readonly Enclosure[]
+  /** The table by which records are in the containing one, instead of a path: users are members of branches. */
+  members?: MemberTable
+}
+
+/** The table of a model whose records say that users are in a branch. */
+export interface MemberTable {
+  /** The `user_id` column. */
+  user: ColumnMetadata
+  /** The `branch_id` column. */
+  team: ColumnMetadata
+  /** The ids of the teams whose members a request may see; undefined for all. */
+  visible(request: object): readonly string[] | undefined
+  /** The models whose records may refer to users who are not members yet. */
+  exempt: readonly Function[]
+  /** The role of new members in specs. */
+  role: string
 }
 
 /** A record that two records must have in common, and the way from each of them to it. */
@@ -32,6 +48,10 @@ export interface Common {
 
 const declared = new WeakMap<Function, readonly string[]>()
 const implied = new WeakMap<Function, Set<string>>()
+/** How members are declared. */
+type MemberOptions = { team: Function } & Omit<MemberTable, 'user' | 'team'>
+
+const memberships = new Map<Function, MemberOptions>()
 const caches: (() => void)[] = []
 
 /**
@@ -76,6 +96,16 @@ export function implyWithin(model: Function, keys: Iterable<string>): void {
   const all = new Set([...known, ...keys])
   if (all.size === known.size) return
   implied.set(model, all)
+  for (const forget of caches) forget()
+}
+
+/**
+ * Declares that users are in the teams of which they are members, so that a record in a team refers only to its members.
+ *
+ * @param membership the model with the keys of a user (`user_id`) and of a team
+ */
+export function declareMembers(membership: Function, options: MemberOptions): void {
+  memberships.set(membership, options)
   for (const forget of caches) forget()
 }
 
@@ -126,8 +156,42 @@ export const chainsOf = memoizeWithin((metadata: EntityMetadata): readonly Chain
     )
     all.push(...last)
   }
-  return all
+  return [...all, ...memberChains(metadata)]
 })
+
+/** The ways from a user to the teams of which the user is a member. */
+function memberChains({ dataSource, tablePath }: EntityMetadata): Chain[] {
+  return [...memberships].flatMap(([membership, { team: model, ...options }]): Chain[] => {
+    if (!dataSource.hasMetadata(membership) || !dataSource.hasMetadata(model)) return []
+    const team = dataSource.getMetadata(model)
+    const keys = dataSource
+      .getMetadata(membership)
+      .relations.flatMap((it) => (it.isOwning ? it.joinColumns : []))
+    const keyTo = (table: string) =>
+      keys.find((key) => key.referencedColumn?.entityMetadata.tablePath === table)
+    const [userKey, teamKey] = [keyTo(tablePath), keyTo(team.tablePath)]
+    if (tablePath === team.tablePath || userKey?.propertyName !== 'user_id' || !teamKey) return []
+    return [{ model: team, path: [], members: { ...options, user: userKey, team: teamKey } }]
+  })
+}
+
+/** The conditions of the users who are members of one of some teams. */
+export function membersOf({ user, team }: MemberTable, ids: readonly unknown[]): object {
+  const { escape } = user.entityMetadata.dataSource.driver
+  const [column, key] = [user, team].map(({ databaseName }) => escape(databaseName))
+  const table = user.entityMetadata.tablePath
+    .split('.')
+    .map((part) => escape(part))
+    .join('.')
+  // All operators of a query share their parameters.
+  const parameters = Object.fromEntries(ids.map((id) => [`team_${String(id).replace(/\W/g, '')}`, id]))
+  const list = Object.keys(parameters).map((name) => `:${name}`)
+  const sql = (alias: string) =>
+    list.length > 0
+      ? `${alias} IN (SELECT ${column} FROM ${table} WHERE ${key} IN (${list.join()}))`
+      : '1 = 0'
+  return { id: Raw(sql, parameters) }
+}
 
 /** The ways of `chainsOf`, and before them the empty one to the record itself. */
 export function waysOf(model: EntityMetadata): readonly Chain[] {
@@ -141,9 +205,11 @@ export function waysOf(model: EntityMetadata): readonly Chain[] {
  * @param ways the ways from the record that refers to the other one, of `waysOf`
  */
 export function commonOf(ways: readonly Chain[], target: EntityMetadata): Common[] {
+  const model = ways[0]?.model.target
   return chainsOf(target).flatMap((theirs) =>
     ways.flatMap((own) => {
-      const isSame = own.model.tablePath === theirs.model.tablePath
+      if (theirs.members?.exempt.some((one) => one === model)) return []
+      const isSame = own.model.tablePath === theirs.model.tablePath && !own.members
       const isImplied = theirs.path.length > 1 && own.path.at(-1)?.relation === theirs.path.at(-1)?.relation
       return isSame && !isImplied ? [{ own, theirs }] : []
     }),

@@ -8,6 +8,8 @@ export type Conditions = FindOptionsWhere<ObjectLiteral> | FindOptionsWhere<Obje
 export interface RecordWork {
   readonly tx: EntityManager
   readonly translate?: Translate | undefined
+  /** Whether it belongs to no request and no job, but to seeds or specs, which may write what only methods write otherwise. */
+  readonly isOutside?: boolean
   /** The columns that the path sets. If a unique index is violated, the error belongs to one of its other columns. */
   readonly pathKeys?: ReadonlySet<string>
   /** The request, for the paths in its records: a context with `route` and `params`. */
@@ -29,5 +31,5 @@ export function workIn(work: RecordWork, tx: EntityManager): RecordWork {
 
 /** Work without a request, and without scopes. */
 export function unscopedWork(tx: EntityManager, translate?: Translate): RecordWork {
-  return { tx, translate, scopeFor: () => undefined }
+  return { tx, translate, isOutside: true, scopeFor: () => undefined }
 }

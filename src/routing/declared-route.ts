@@ -30,7 +30,7 @@ export interface RouteDeclaration
   includesPatch?: boolean
 }
 
-/** What a route does for many records at once. */
+/** The kinds of routes for many records at once. */
 export type ForMany = 'page' | 'import' | 'bulk'
 
 /** The resource of a route. */
@@ -67,7 +67,7 @@ export interface RouteResource {
   policies: readonly DeclaredPolicy[]
   /** The options for many records at once; undefined if the resource has none. */
   many?: AnyManyOptions | undefined
-  /** What the route does for many records. It calls the handler for each of them, except for the page of the import. */
+  /** The kind of the route, if it is for many records. It calls the handler for each of them, except for the page of the import. */
   forMany?: ForMany | undefined
   /** The routes of the seven handlers and of each `@Route`, by the names of the handlers. */
   routes: ReadonlyMap<string, DeclaredRoute>

@@ -40,16 +40,13 @@ export function middlewareForMany(
   return [...new Set(names.flatMap((name) => handlerMiddleware(decorations, name)))]
 }
 
-/** Creates the handler of a route for many records. Only applications with such a route load its module. */
+/** Creates the handler of a route for many records. */
 export function manyHandler(forMany: ForMany, name: string): Middleware {
-  return toMiddleware(async (ctx) => (await import('../many/handlers.js')).handlers[forMany](ctx), name)
+  return toMiddleware((ctx) => ctx.respondForMany(forMany), name)
 }
 
 /** Wraps the handler of a list, which then also responds with a CSV file. */
 export function withExport(list: Middleware): Middleware {
-  const listOrExport: Middleware = async (ctx, next) => {
-    const { exportList, wantsCsv } = await import('../many/export.js')
-    return wantsCsv(ctx) ? exportList(ctx, list) : list(ctx, next)
-  }
+  const listOrExport: Middleware = (ctx, next) => ctx.listOrExport(list, next)
   return Object.defineProperty(listOrExport, 'name', { value: list.name })
 }

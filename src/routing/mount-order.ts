@@ -8,7 +8,7 @@ export interface HandlerRoute extends Pick<
   'method' | 'path' | 'aliases' | 'name' | 'hasDefaultName' | 'includesPatch' | 'readsBody' | 'description'
 > {
   handler: string
-  /** What the route does for many records at once. */
+  /** The kind of the route, if it is for many records at once. */
   forMany?: ForMany
 }
 

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import type Koa from 'koa'
 import type { Next } from 'koa'
 import type createSession from 'koa-session'
@@ -13,6 +12,7 @@ import { cookieCodec } from './session-cookie.js'
 import { idCookie, randomId, requestStore, type SessionStore } from './session-store.js'
 import { sessionSecrets } from './secrets.js'
 import { Signer } from './signer.js'
+import { require } from '../common/lazy.js'
 
 /** The options of an application's sessions. */
 export interface SessionOptions {
@@ -26,9 +26,6 @@ export interface SessionOptions {
   /** The lifetime of a session in milliseconds (14 days). A request in its second half renews it (sliding expiration). */
   maxAge?: number | undefined
 }
-
-/** koa-session is only loaded if the application has sessions. */
-const require = createRequire(import.meta.url)
 
 const fortnight = 14 * 24 * 60 * 60 * 1000
 

@@ -2,10 +2,14 @@ import { Agent, request, type IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { text as textOf } from 'node:stream/consumers'
+import type { EntityManager } from 'typeorm'
 import type { App } from '../application/application.js'
+import type { Database } from '../database/database.js'
 import { dataFormats } from '../http/formats/formats.js'
 import { toXml } from '../http/formats/xml.js'
 import type { Contract } from '../openapi/contract.js'
+import type { Model } from '../models/model.js'
+import type { Factory } from './factory.js'
 
 /** A value of a field. */
 type FormValue = string | number | boolean | Blob
@@ -64,6 +68,25 @@ export interface ClientOptions {
 }
 
 /**
+ * How the specs of an application make users and sign them in. Generated helpers in `spec/support` set it:
+ * `Object.assign(client.people, { makeUser, signIn })`.
+ */
+export interface People {
+  /** Creates a user. */
+  makeUser?(): Promise<Model>
+  /** Signs a user in. */
+  // The application has its own class of users.
+  // oxlint-disable-next-line no-explicit-any
+  signIn?(client: Client, user: any): Promise<unknown>
+  /** Creates a team. */
+  makeTeam?(): Promise<Model>
+  /** Creates a user who is a member of a team. */
+  // The application has its own class of teams, and its own roles.
+  // oxlint-disable-next-line no-explicit-any
+  makeMember?(team: any, role: any): Promise<Model>
+}
+
+/**
  * Sends requests to an application like a browser: it keeps cookies, and sends forms with the CSRF token of the last page
  * that had one. It does not follow redirects. JSON and XML are sent like those of an API client.
  *
@@ -78,7 +101,12 @@ export interface ClientOptions {
 export class Client {
   private cookies = new Map<string, string>()
   private connections = new Agent({ keepAlive: true })
-  private readonly accept: string
+  /**
+   * The format of responses.
+   *
+   * @internal
+   */
+  readonly accept: string
   private address: string | undefined
 
   /** The CSRF token of the last page that had one. Forms without it are rejected. */
@@ -94,8 +122,19 @@ export class Client {
    */
   contract: Pick<Contract, 'check'> | undefined
 
+  /** How specs make users and sign them in, for `signInFor` and `describeIsolation`. */
+  readonly people: People = {}
+
+  /**
+   * The database of the application, and its records.
+   *
+   * @internal
+   */
+  records: { database: Database; factory: Factory } | undefined
+
   constructor(
-    private readonly app: App,
+    /** @internal */
+    readonly app: App,
     options: ClientOptions = {},
   ) {
     this.accept = options.accept ?? app.defaultFormat
@@ -105,6 +144,34 @@ export class Client {
   get url(): string {
     if (this.address === undefined) throw new Error('The application is not open yet. Call open() first.')
     return this.address
+  }
+
+  /**
+   * Runs statements of specs.
+   *
+   * @internal
+   */
+  get tx(): EntityManager {
+    return this.recordsOf().database.manager
+  }
+
+  /**
+   * Returns a helper that a spec needs.
+   *
+   * @internal
+   */
+  helper<Name extends keyof People>(name: Name): NonNullable<People[Name]> {
+    const helper = this.people[name]
+    if (helper) return helper
+    throw new Error(
+      `client.people has no ${name}. Set it in spec/support: Object.assign(client.people, { ${name} }).`,
+    )
+  }
+
+  /** @internal */
+  recordsOf(): { database: Database; factory: Factory } {
+    if (this.records) return this.records
+    throw new Error('The client has no database. Take that of testApplication(app, database).')
   }
 
   /** Starts the application on a free port. */
@@ -127,6 +194,8 @@ export class Client {
     other.address = this.url
     other.connections = this.connections
     other.contract = this.contract
+    other.records = this.records
+    Object.assign(other.people, this.people)
     return other
   }
 

@@ -8,7 +8,7 @@ import { newId } from '../models/ids.js'
 import type { Model } from '../models/model.js'
 import { ownKeysOf } from '../records/loaded-relations.js'
 import { saveRecord } from '../records/save.js'
-import { enclosuresOf } from '../records/within.js'
+import { chainsOf, enclosuresOf } from '../records/within.js'
 import { unscopedWork } from '../records/work.js'
 import { getMetadataStorage } from '../models/validation/class-validator.js'
 import { sampleFile } from './sample-file.js'
@@ -88,8 +88,11 @@ export class Factory {
       if (relationMetadata && Reflect.get(record, relationMetadata.propertyName) !== undefined) continue
       const { entityMetadata } = referencedColumn
       const container = enclosing.has(column) ? inside.get(entityMetadata.tablePath) : undefined
-      const make = async () =>
-        referencedColumn.getEntityValue(await this.makeInside(classOf(entityMetadata), {}, inside))
+      const make = async () => {
+        const made = await this.makeInside(classOf(entityMetadata), {}, inside)
+        await this.makeMember(entityMetadata, made, inside, model)
+        return referencedColumn.getEntityValue(made)
+      }
       Reflect.set(record, propertyName, container ?? (await make()))
       if (enclosing.has(column)) await this.addContainers(record, metadata, inside)
     }
@@ -97,6 +100,25 @@ export class Factory {
     const errors = await this.database.transaction((tx) => saveRecord(unscopedWork(tx), record))
     if (errors) throw new FactoryError(model.name, errors)
     return record
+  }
+
+  /** Makes a new user a member of the team to whose record the user will belong. */
+  private async makeMember(
+    metadata: EntityMetadata,
+    { id }: Model,
+    inside: ReadonlyMap<string, unknown>,
+    referrer: Function,
+  ): Promise<void> {
+    for (const { model, members } of chainsOf(metadata)) {
+      const team = inside.get(model.tablePath)
+      if (!members || team === undefined || members.exempt.includes(referrer)) continue
+      const values = {
+        [members.team.propertyName]: team,
+        [members.user.propertyName]: id,
+        role: members.role,
+      }
+      await this.make(classOf(members.user.entityMetadata), values as Partial<Model>)
+    }
   }
 
   /** Stores a file for each attribute that requires one. */

@@ -51,12 +51,14 @@ export interface TestOptions extends ClientOptions {
  */
 export function testApplication(app: App, database: Database, options: TestOptions = {}): TestApplication {
   const client = new Client(app, options)
+  const factory = new Factory(database, app)
+  client.records = { database, factory }
   const isolation = new Isolation(database)
   const permanent = new Replacements(app.injector)
   const ofThisTest = new Replacements(app.injector)
   return {
     client,
-    factory: new Factory(database, app),
+    factory,
     isolate: () => isolate(isolation, client),
     provide: (token, value) => ofThisTest.add([[token, value]]),
     hooks: {

@@ -1,10 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type * as Yaml from 'yaml'
 import { BrokenTranslations } from '../errors.js'
-
-/** Loads yaml with the first file, because an application without translations does not need it. */
-const require = createRequire(import.meta.url)
+import { require } from '../common/lazy.js'
 
 /** A text, or a text for each plural category of the language (`one`, `other`, ...), chosen by the value `count`. */
 export type Translation = string | Record<string, string>

@@ -1,11 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import type pug from 'pug'
 import { BoundedMap } from '../common/memoize.js'
 import { addChecks } from './attribute-checks.js'
-
-/** pug is loaded with the first template, so that an application without templates starts without it. */
-const require = createRequire(import.meta.url)
+import { require } from '../common/lazy.js'
 
 /** How to compile a template. */
 export interface CompileOptions {

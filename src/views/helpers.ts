@@ -40,7 +40,7 @@ export interface ViewHelpers {
   sortLink(query: ListQuery, column: string, text?: string): Html
   /** Renders the text of an empty list, and a link that removes the filters if they are the reason. */
   emptyList(query: ListQuery, text?: string): Html
-  /** Renders the form with the actions of the option `bulk`: `bulkForm(query, pagination)`. Empty if the list is. */
+  /** Renders the form with the actions of the `bulk` option: `bulkForm(query, pagination)`. Empty if the list is. */
   bulkForm(query: ListQuery, pagination: Pagination): Html
   /** Renders the checkbox that selects a record for `bulkForm`: `bulkBox(post)`. */
   bulkBox(record: { id: string }): Html

@@ -76,7 +76,7 @@ export class PageContext implements ViewContext {
     return this.ctx.route?.resource?.itemKey
   }
 
-  /** The actions of the option `bulk`, without those that the policy lacks, and `update`, which needs a form. */
+  /** The actions of the `bulk` option, without those that the policy lacks, and `update`, which needs a form. */
   private findActions(): readonly { action: string; path: string }[] {
     const { many, routes, model } = this.ctx.route?.resource ?? {}
     const [list] = [routes?.get('list')]

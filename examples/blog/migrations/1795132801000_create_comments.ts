@@ -1,7 +1,9 @@
 import { column, primaryKey, timestamps } from 'resource-kit'
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
 
+// kit destroy and kit generate read the next line.
 // kit generate resource comment body:text --parent post --spec full
+
 export class CreateComments1795132801000 implements MigrationInterface {
   async up(runner: QueryRunner) {
     await runner.createTable(

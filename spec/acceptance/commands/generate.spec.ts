@@ -5,6 +5,8 @@ import { expect } from 'chai'
 import { destroyCommand } from '../../../src/cli/commands/destroy.js'
 import { generateCommand } from '../../../src/cli/commands/generate.js'
 import { Application, blogFiles, generated } from '../../support/applications/generated.js'
+import { authActions } from '../../../src/generator/auth-generator.js'
+import { generate } from '../../../src/generator/files/files.js'
 import { failure } from '../../support/failure.js'
 import { kit } from '../../support/kit.js'
 import { runCommand } from '../../support/run-command.js'
@@ -1027,19 +1029,60 @@ describe('kit generate and kit destroy', () => {
     const queries = ['--sort=-title,state', '--filter', 'state, title', '--search', '']
     await kitGenerate('resource', 'post', ...attributes, ...queries, '--force', '--unique', 'title,state')
     const line =
+      '// kit destroy and kit generate read the next line.\n' +
       "// kit generate resource post title 'state:enum:draft,in progress' password_digest --filter state,title " +
-      '--sort -title,state --unique title,state\n'
+      '--sort -title,state --unique title,state\n\n'
     const migration = Object.keys(app.tree()).find((path) => path.endsWith('_create_posts.ts')) ?? ''
     expect(app.read('src/actions/posts.ts')).to.contain(`\n\n${line}/** Serves /posts`)
     expect(app.read(migration)).to.contain(`\n\n${line}export class CreatePosts`)
     expect(await kitDestroy(['resource', 'post', '-y'])).to.not.contain('edited')
   })
 
+  it('reads the comment of an earlier version, which was the command alone', async () => {
+    const before = app.tree()
+    await kitGenerate('resource', 'post', 'title')
+    for (const [path, text] of Object.entries(app.tree()))
+      if (/posts/.test(path) && !path.endsWith('/'))
+        app.write(path, text.replace(/^\/\/ kit destroy and .*\n(\/\/ kit generate .*\n)\n/m, '$1'))
+    expect(app.read('src/actions/posts.ts')).to.contain('\n\n// kit generate resource post title\n/** Serves')
+    expect(await kitDestroy(['resource', 'post', '-y'])).to.not.contain('edited')
+    expect(app.tree()).to.deep.equal(before)
+  })
+
+  it('reads from the command what handlers, models and policies of another form do not show', async () => {
+    const edit = (path: string, from: string, to: string) => {
+      expect(app.read(path)).to.contain(from)
+      app.write(path, app.read(path).replace(from, to))
+    }
+    generate(app.folder, authActions(app.folder, 'user'))
+    await kitGenerate('resource', 'post', 'title', '--owner', 'user')
+    await kitGenerate('resource', 'comment', 'name', '--parent', 'post')
+    await kitGenerate('resource', 'profile', 'name', '--singular')
+    edit('src/models/post.ts', '  @Present()\n', '  @Present() @MaxLength(80)\n')
+    edit('src/models/comment.ts', '  @Present()\n', '  @Present() @MaxLength(80)\n')
+    edit('src/policies/post.ts', 'post.user_id === user?.id', 'isOwn(post, user)')
+    edit('src/actions/posts.ts', "@Resource('/posts', {", "@Resource(pathOf('/posts'), {")
+    edit('src/actions/comments.ts', '@Parent(PostsResource)', '@Parent(\n  PostsResource,\n)')
+    edit('src/actions/profile.ts', "@Resource('/profile', {", "@Resource(pathOf('/profile'), {")
+    await kitGenerate('resource', 'reply', 'text', '--parent', 'comment', '--spec', 'full')
+    expect(app.read('src/actions/replies.ts'))
+      .to.contain('/** Serves /posts/{post_id}/comments/{comment_id}/replies as HTML')
+      .and.to.contain('await ctx.authorize(post)')
+    expect(app.read('templates/replies/index.pug')).to.contain('= comment.name\n')
+    expect(app.read('spec/actions/replies.spec.ts'))
+      .to.contain('post = await factory.make(Post, { user_id: owner.id })')
+      .and.to.contain('asOther: async () => signIn(client, await makeUser()),')
+    expect(await messageOf(kitGenerate('resource', 'hobby', 'name', '--parent', 'profile'))).to.contain(
+      'ProfileResource is a singular resource.',
+    )
+  })
+
   it('rejects to destroy files that do not contain the command that generated them', async () => {
     await kitGenerate('resource', 'post', 'title', '--skip-templates')
     await kitGenerate('model', 'label', 'name')
     for (const [path, text] of Object.entries(app.tree()))
-      if (/posts|labels/.test(path)) app.write(path, text.replace(/^\/\/ kit generate.*\n/m, ''))
+      if (/posts|labels/.test(path))
+        app.write(path, text.replace(/^\/\/ kit destroy and .*\n\/\/ kit generate.*\n\n/m, ''))
     const before = app.tree()
     expect(timelessText(await messageOf(kitDestroy(['resource', 'post', '-y'])))).to.equal(
       'The command that generated the resource "post" is not known, because its files are from an older version or were ' +

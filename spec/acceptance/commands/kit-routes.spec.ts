@@ -172,6 +172,44 @@ describe('kit routes', () => {
     ])
   })
 
+  it('marks handlers of records of teams that use ctx.tx, which no policy limits', async () => {
+    const application = await newApplication()
+    const file = join(application.folder, 'src/app.ts')
+    const imports = `
+      import { BaseResource, Model, Resource, type Context } from 'resource-kit'
+      import { teamMembers, type Membership as Member, type Invitation as Invited } from 'resource-kit/teams'
+    `
+    const declared = `
+      class Branch extends Model {}
+      class Membership extends Model implements Member { user_id = ''; role = '' }
+      class Invitation extends Model implements Invited {
+        email = ''; role = ''; token_hash = ''; expires_at = new Date(); inviter_id = null
+      }
+      const models = { team: Branch, membership: Membership, invitation: Invitation }
+      const branches = teamMembers(database, { ...models, roles: ['owner', 'member'] })
+      class BranchPolicy extends branches.RolePolicy<Branch> {}
+      @Resource('/branches', { model: Branch, policy: BranchPolicy, fields: [] })
+      class BranchesResource extends BaseResource {
+        override async list(ctx: Context) { return ctx.respond({ data: await ctx.tx.query('SELECT 1') }) }
+        override async show(ctx: Context) { return ctx.respond({ data: await ctx.find(Branch, ctx.params['branch_id']) }) }
+      }
+      app.resource(BranchesResource)
+    `
+    writeFileSync(file, imports + readFileSync(file, 'utf8') + declared)
+    const { output, errors } = await kit(application.folder, ['routes', '--grep', 'branches'])
+    const json = await kit(application.folder, ['routes', '--grep', 'branches', '--json'])
+    application.remove()
+    expect(errors).to.equal('')
+    const [head, list, ...others] = output
+      .split('\n')
+      .map((line) => line.split('|').at(-1)?.trim())
+      .filter((cell) => cell !== '')
+    expect([head, list]).to.deep.equal(['USES', 'ctx.tx'])
+    expect(others).to.not.include('ctx.tx')
+    const uses = JSON.parse(json.output).map((route: { uses?: string[] }) => route.uses)
+    expect(uses.filter(Boolean)).to.deep.equal([['ctx.tx']])
+  })
+
   it('does not open the database', async () => {
     const { status } = await kit(blog, ['routes'], { env: { DATABASE_URL: 'sqlite:db/untouched.sqlite' } })
     expect(status).to.equal(0)

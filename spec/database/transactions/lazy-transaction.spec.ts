@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
-import type { EntityManager } from 'typeorm'
+import type { EntityManager, QueryRunner } from 'typeorm'
 import type { Database } from '../../../src/database/database.js'
 import { explainDatabaseError } from '../../../src/database/database-errors.js'
+import { createRunner } from '../../../src/database/engines/mode.js'
+import type { Open } from '../../../src/database/transactions/opening.js'
 import { saveRecord } from '../../../src/records/save.js'
 import { LazyTransaction, type LazyOptions } from '../../../src/database/transactions/lazy-transaction.js'
 import { ServiceUnavailable, TransactionAlreadyBegun, TransactionConflict } from '../../../src/errors.js'
@@ -75,6 +77,67 @@ describe('new LazyTransaction(database, mode, { onIdle })', () => {
       await lazy.commit()
     })
     expect(idle).to.deep.equal([30])
+  })
+})
+
+describe('new LazyTransaction(database, mode, { open })', () => {
+  let database: Database
+
+  before(async () => (database = await openBlogDatabase()))
+  after(() => database.close())
+
+  /** Opens a server whose connections are those of the database, and collects the reports that it receives. */
+  function server() {
+    const told: string[] = []
+    const runners: QueryRunner[] = []
+    const open: Open = async (primary, { replica }) => {
+      told.push(`open, replica: ${replica}`)
+      await delay(1)
+      const runner = createRunner(database, 'write')
+      runners.push(primary, runner)
+      return {
+        runner,
+        isReplica: false,
+        note: () => void told.push('note'),
+        async commit(hasWritten) {
+          told.push(`commit, hasWritten: ${hasWritten}`)
+          await runner.commitTransaction()
+        },
+        end: async () => void told.push('end'),
+        fail: () => void told.push('fail'),
+      }
+    }
+    return { told, runners, open }
+  }
+
+  it('opens its server once, before it takes a connection, and uses its connection only', async () => {
+    const { told, runners, open } = server()
+    const lazy = new LazyTransaction(database, 'write', { open })
+    lazy.configure({ replica: true })
+    expect(told).to.deep.equal([])
+    const { manager } = lazy
+    await Promise.all([manager.insert(Post, newPost('one')), manager.insert(Post, newPost('two'))])
+    expect(told).to.deep.equal(['open, replica: true'])
+    const [primary, other] = runners
+    expect([lazy.runner === other, other?.isTransactionActive, primary?.isTransactionActive]).to.deep.equal([
+      true,
+      true,
+      false,
+    ])
+    await lazy.commit()
+    expect(told).to.deep.equal(['open, replica: true', 'commit, hasWritten: true'])
+    expect(other?.isReleased).to.equal(true)
+    expect(await database.manager.countBy(Post, {})).to.equal(2)
+  })
+
+  it('tells the server of errors and of a rollback, and opens none without a statement', async () => {
+    const { told, open } = server()
+    await new LazyTransaction(database, 'write', { open }).commit()
+    expect(told).to.deep.equal([])
+    const lazy = new LazyTransaction(database, 'write', { open })
+    await failure(lazy.manager.query('SELECT * FROM missing_table'))
+    await lazy.rollback()
+    expect(told).to.deep.equal(['open, replica: undefined', 'note', 'fail'])
   })
 })
 

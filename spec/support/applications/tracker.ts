@@ -28,7 +28,7 @@ export class Issue extends Model {
   @OneToOne(() => Cover, (cover) => cover.issue)
   cover?: Relation<Cover> | null
 
-  @OneToMany(() => Task, (task) => task.issue, { cascade: true })
+  @OneToMany(() => Task, (task) => task.issue)
   tasks?: Relation<Task>[]
 }
 

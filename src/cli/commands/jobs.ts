@@ -6,6 +6,7 @@ import { schedulesOf } from '../../jobs/schedules.js'
 import type { Selection } from '../../jobs/store.js'
 import { parameterFilter } from '../../logging/filter.js'
 import { loadQueue } from '../support/jobs.js'
+import { parseJson } from '../support/application-folder.js'
 import { toJson } from '../support/output.js'
 import { confirm } from '../support/questions.js'
 import { table } from '../support/table.js'
@@ -128,8 +129,8 @@ async function list(jobs: Jobs, { state, queue, name, json: isJson }: Options): 
 
 async function show(jobs: Jobs, _options: Options, ids: readonly string[]): Promise<string> {
   const [row = {}] = await jobs.store.list(await selection(jobs, {}, ids))
-  const given = parameterFilter()(parseJson(row['arguments']) ?? row['arguments'])
-  return toJson({ ...detailsOf(row), arguments: given, error: parseJson(row['error']) })
+  const given = parameterFilter()(parseJson(String(row['arguments'])) ?? row['arguments'])
+  return toJson({ ...detailsOf(row), arguments: given, error: parseJson(String(row['error'])) })
 }
 
 async function discard(jobs: Jobs, options: Options, ids: readonly string[]): Promise<string | void> {
@@ -206,20 +207,19 @@ function checkKnown(
 /** A row without the columns that only workers use. Times are in ISO 8601. */
 function detailsOf({ id, name, queue, state, attempts, due_at, enqueued_at, error }: ObjectLiteral) {
   const times = { due_at: toIso(due_at), enqueued_at: toIso(enqueued_at) }
-  return { id, name, queue, state, attempts, ...times, error: parseJson(error)?.message ?? null }
+  return {
+    id,
+    name,
+    queue,
+    state,
+    attempts,
+    ...times,
+    error: Object(parseJson(String(error))).message ?? null,
+  }
 }
 
 function toIso(time: unknown): string | null {
   return time === null || time === undefined ? null : new Date(Number(time)).toISOString()
-}
-
-/** Returns the value of JSON; undefined if it is malformed or missing. */
-function parseJson(json: unknown): ObjectLiteral | undefined {
-  try {
-    return JSON.parse(String(json))
-  } catch {
-    return undefined
-  }
 }
 
 /** Returns a table of rows, whose columns have the names of their members; without rows, `otherwise`. */

@@ -79,11 +79,16 @@ function list(app: App, { grep = '', json, public: isPublic }: Options): string 
   if (json) return toJson(found.map(({ route, row }) => ({ ...row, ...detailsOf(route) })))
   if (found.length === 0 && word) return `No route contains "${grep}".`
   const head = ['METHOD', 'HOST', 'PATH', 'ALIASES', 'NAME', 'HANDLER']
-  if (found.some(({ row }) => row.within.length > 0)) head.push('WITHIN')
-  const rows = found.map(({ row }) => Object.values(row).map((value) => [value].flat().join(', ')))
+  const columns = { WITHIN: 'within', USES: 'uses' } as const
+  const others = Object.entries(columns).filter(([, name]) => found.some(({ row }) => row[name]?.length))
+  head.push(...others.map(([title]) => title))
+  const rows = found.map(({ row: { within, uses = [], ...row } }) => [
+    ...Object.values(row),
+    ...others.map(([, name]) => ({ within, uses })[name]),
+  ])
   return table(
     head,
-    rows.map((row) => row.slice(0, head.length)),
+    rows.map((row) => row.map((value) => [value].flat().join(', '))),
   )
 }
 
@@ -131,7 +136,13 @@ function rowOf(route: DeclaredRoute, app: App) {
     name: route.name ?? '',
     handler: route.handlerName,
     within: route.resource?.model ? enclosureNames(route.resource.model) : [],
+    ...(isOfTeams(route) && /\bctx\.tx\b/.test(String(route.declared)) && { uses: ['ctx.tx'] }),
   }
+}
+
+/** Whether a route shows records of teams, whose members the statements of `ctx.tx` do not know. */
+function isOfTeams({ resource }: DeclaredRoute): boolean {
+  return resource?.policies.some(({ policy }) => 'members' in policy) ?? false
 }
 
 /** The description of a route, with the names of its classes, and the place of its handler. */

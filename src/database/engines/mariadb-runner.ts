@@ -1,7 +1,6 @@
-import { Table, type TableColumn } from 'typeorm'
+import type { Table, TableColumn } from 'typeorm'
 import { MysqlQueryRunner } from 'typeorm/driver/mysql/MysqlQueryRunner.js'
-import { Query } from 'typeorm/driver/Query.js'
-import { MetadataTableType } from 'typeorm/driver/types/MetadataTableType.js'
+import { readExpressions, reload } from './schema-changes.js'
 
 /**
  * TypeORM's query runner, except for changes of tables: a column is changed in place and keeps its values, and a generated column
@@ -28,8 +27,7 @@ export class MariadbRunner extends MysqlQueryRunner {
     ]
     const statement = `ALTER TABLE ${this.escapePath(table)} ${changes.join(', ')}`
     await this.query(statement).catch((error: unknown) => this.explainUse(error, tableName, name))
-    const changed = await this.getTable(this.getTablePath(table))
-    if (changed && table instanceof Table) Object.assign(table, changed)
+    await reload(this, table, this.getTablePath(table))
   }
 
   /**
@@ -67,8 +65,7 @@ export class MariadbRunner extends MysqlQueryRunner {
     }
     if (before.isUnique !== after.isUnique)
       await super.changeColumn(path, Object.assign(after.clone(), { isUnique: before.isUnique }), after)
-    const reloaded = await this.getTable(path)
-    if (reloaded && table instanceof Table) Object.assign(table, reloaded)
+    await reload(this, table, path)
   }
 
   /** The check that belongs to a column of MariaDB. */
@@ -95,31 +92,7 @@ export class MariadbRunner extends MysqlQueryRunner {
       { cause: error },
     )
   }
-
-  protected override selectTypeormMetadataSql(
-    row: Parameters<MysqlQueryRunner['selectTypeormMetadataSql']>[0],
-  ): Query {
-    const { schema, table, type, name } = row
-    return type === MetadataTableType.GENERATED_COLUMN
-      ? new Query(EXPRESSION, [schema, table, name])
-      : super.selectTypeormMetadataSql(row)
-  }
-
-  protected override insertTypeormMetadataSql(
-    row: Parameters<MysqlQueryRunner['insertTypeormMetadataSql']>[0],
-  ): Query {
-    return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.insertTypeormMetadataSql(row)
-  }
-
-  protected override deleteTypeormMetadataSql(
-    row: Parameters<MysqlQueryRunner['deleteTypeormMetadataSql']>[0],
-  ): Query {
-    return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.deleteTypeormMetadataSql(row)
-  }
 }
-
-/** The statement that is run instead of one for TypeORM's table with the expressions of generated columns. */
-const NOTHING = new Query('SELECT 1 FROM DUAL WHERE FALSE')
 
 /** The unique indexes that have a column among others. MariaDB and MySQL reject to drop such a column. */
 const SHARED_UNIQUE = `
@@ -146,3 +119,5 @@ const GENERATED = `
 const EXPRESSION = `
   SELECT generation_expression AS value FROM information_schema.columns
   WHERE table_schema = ? AND table_name = ? AND column_name = ?`
+
+readExpressions(MariadbRunner, EXPRESSION)

@@ -41,9 +41,9 @@ export class Positions {
     const content = Buffer.alloc(12)
     content.writeBigUInt64BE(position)
     content.writeUInt32BE(Math.floor(Date.now() / 1000), 8)
-    const keys = keysOf(this.secretsOf(ctx))
-    if (keys.length === 0) return
-    const text = encode(content, keys)
+    const [key] = keysOf(this.secretsOf(ctx))
+    if (!key) return
+    const text = encode(content, key)
     if (usesHeader(ctx)) return ctx.set(header, text)
     const secure = environmentOf(ctx) === 'production'
     const attributes = { httpOnly: true, sameSite: 'lax', secure, overwrite: true, signed: false } as const
@@ -66,8 +66,7 @@ const keysOf = memoizeByObject((secrets: readonly string[]) =>
   ),
 )
 
-function encode(content: Buffer, [key]: readonly KeyObject[]): string {
-  if (!key) throw new TypeError('Positions need a secret.')
+function encode(content: Buffer, key: KeyObject): string {
   const nonce = pooledRandomBytes(12)
   const cipher = createCipheriv(algorithm, key, nonce)
   const parts = [nonce, cipher.update(content), cipher.final(), cipher.getAuthTag()]

@@ -14,7 +14,7 @@ const problemsOfReplicas: readonly Problem[] = ['lost', 'down', 'conflict', 'bus
 /** The routes that have written in a request that should only read. */
 const writingRoutes = new WeakSet<object>()
 
-/** What the servers need to know of the requests of an application. */
+/** The functions by which the servers learn of the requests of an application. */
 export interface Visitors {
   /** Returns a text that is the same for all requests of a visitor. */
   visitorOf(ctx: Context): string
@@ -31,7 +31,7 @@ export function visitsTo(servers: Servers, maxLag: number, visitors: Visitors): 
   return (ctx) => new Visit(servers, positions, visitors, ctx)
 }
 
-/** A request to a database with several servers: where each of its runs reads, and what its client is told about it. */
+/** A request to a database with several servers: where each of its runs reads, and which position its client receives. */
 export class Visit {
   /** Whether a statement of this run has failed because it ran on a replica. */
   private hasFailed = false

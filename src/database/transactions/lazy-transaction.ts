@@ -20,6 +20,7 @@ import { RunningWork } from './running-work.js'
 import { TransactionHealth } from './transaction-health.js'
 import { TransactionManager } from './transaction-manager.js'
 import { allows, type Goal, type TransactionState } from './transaction-state.js'
+import { waitForTurn } from './turns.js'
 import { TransactionWatch } from './transaction-watch.js'
 import { WaitLimit } from './wait-limit.js'
 
@@ -41,6 +42,16 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation' | 'replica'>
   attempt?: number
   /** Opens its server, on a database with several. */
   open?: Open | undefined
+}
+
+/** Statements that wait to be sent together. */
+export interface Waiting {
+  /**
+   * Sends them before another statement, unless there are none or they can wait.
+   *
+   * @param sql a query of the framework that only reads; undefined for any other statement
+   */
+  before(sql: string | undefined): Promise<void> | undefined
 }
 
 /**
@@ -76,6 +87,8 @@ export class LazyTransaction {
   private readonly savepoints: ('transaction' | 'savepoint')[] = []
   /** Whether a statement may have changed something. */
   private hasWritten = false
+  /** Statements that wait to be sent together. */
+  waiting: Waiting | undefined
   /** The last stream of rows. While it is open, the connection belongs to it. */
   private rows: RowStream | undefined
   private beginOptions: BeginOptions
@@ -125,7 +138,9 @@ export class LazyTransaction {
   /** Runs a query that only reads records, and locks nothing. */
   read(sql: string, values: unknown[]): Promise<unknown> {
     const query = () => this.runner.query(sql, values)
-    return this.work.query(() => (this.readsCommitted ? this.runRead(query) : this.run(query)))
+    return this.afterWaiting(sql, () =>
+      this.work.query(() => (this.readsCommitted ? this.runRead(query) : this.run(query))),
+    )
   }
 
   /**
@@ -135,24 +150,38 @@ export class LazyTransaction {
    */
   write(sql: string, values: unknown[]): Promise<unknown> {
     this.hasWritten = true
-    return this.work.nestStatement(async () => {
-      await this.startSavepoint()
-      try {
-        const result = await this.run(() => this.runner.query(sql, values, true))
-        await this.releaseSavepoint()
-        return result
-      } catch (error) {
-        // The error to throw is that of the statement.
-        await this.undoSavepoint().catch(() => undefined)
-        throw error
-      }
-    })
+    return this.afterWaiting(undefined, () =>
+      this.work.nestStatement(async () => {
+        await this.startSavepoint()
+        try {
+          const result = await this.run(() => this.runner.query(sql, values, true))
+          await this.releaseSavepoint()
+          return result
+        } catch (error) {
+          // The error to throw is that of the statement.
+          await this.undoSavepoint().catch(() => undefined)
+          throw error
+        }
+      }),
+    )
+  }
+
+  /** Runs a statement after those that wait, unless they can wait for longer. */
+  private afterWaiting<T>(sql: string | undefined, run: () => Promise<T>): Promise<T> {
+    const sent = this.waiting?.before(sql)
+    return sent ? sent.then(run) : run()
   }
 
   /** Runs a statement of TypeORM or of the application. */
   query(...args: Parameters<QueryRunner['query']>): Promise<unknown> {
     this.hasWritten ||= !isRead(args[0])
-    return this.work.observe(this.work.query(() => this.run(() => this.runner.query(...args))))
+    const query = () => this.work.query(() => this.run(() => this.runner.query(...args)))
+    return this.work.observe(this.afterWaiting(undefined, query))
+  }
+
+  /** Runs a query of the framework that locks rows of a table. */
+  readLocked(sql: string, values: unknown[]): Promise<unknown> {
+    return this.afterWaiting(sql, () => this.work.query(() => this.run(() => this.runner.query(sql, values))))
   }
 
   /** Streams the rows of a query. Statements that already run end before it begins. */
@@ -167,7 +196,7 @@ export class LazyTransaction {
 
   /** Begins the transaction, and returns the connection to code that may send any statement. */
   connect(): Promise<unknown> {
-    return this.work.run(() => this.run(() => this.runner.connect()))
+    return this.afterWaiting(undefined, () => this.work.run(() => this.run(() => this.runner.connect())))
   }
 
   /** Whether rows of a stream have not been read yet. */
@@ -307,6 +336,8 @@ export class LazyTransaction {
       if (this.open) await (this.opening ??= this.openServer(this.open))
       await (goal === 'begun' ? this.start() : this.runner.connect())
       this.limit.add(from)
+      const turn = waitForTurn()
+      if (turn) await turn
       // The client may have disconnected during the wait for a connection or for the write lock.
       if (this.isAbandoned()) {
         if (goal === 'begun') await this.runner.rollbackTransaction()
@@ -401,8 +432,9 @@ export class LazyTransaction {
     return engineOf(this.runner.dataSource)
   }
 
-  /** Starts a savepoint. At the beginning of the transaction, the transaction itself is the savepoint. */
+  /** Starts a savepoint, after the statements that wait. At the beginning of the transaction, the transaction itself is the savepoint. */
   async startSavepoint(): Promise<void> {
+    await this.waiting?.before(undefined)
     if (!allows(this.state, 'begun')) await this.reach('begun')
     const isWhole = this.state === 'begun' && this.savepoints.length === 0
     if (!isWhole) await this.run(() => this.runner.startTransaction())

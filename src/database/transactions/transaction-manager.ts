@@ -1,7 +1,7 @@
 import { EntityManager, QueryBuilder, Repository } from 'typeorm'
 import type { DataSource, QueryRunner } from 'typeorm'
 import { memoizeByObject } from '../../common/memoize.js'
-import type { LazyTransaction } from './lazy-transaction.js'
+import type { LazyTransaction, Waiting } from './lazy-transaction.js'
 import { RunningWork } from './running-work.js'
 
 /** The EntityManager of a request, whose methods are part of the work of the request's transaction. */
@@ -20,6 +20,16 @@ export class TransactionManager extends EntityManager {
   /** Runs a query that only reads records, and locks nothing. */
   read(sql: string, values: unknown[]): Promise<unknown> {
     return this.owner.read(sql, values)
+  }
+
+  /** Runs a query of the framework that locks the rows that it reads. */
+  readLocked(sql: string, values: unknown[]): Promise<unknown> {
+    return this.owner.readLocked(sql, values)
+  }
+
+  /** The statements of the transaction that wait to be sent together. */
+  get waiting(): Waiting | undefined {
+    return this.owner.waiting
   }
 
   /** Runs one statement in a savepoint. */

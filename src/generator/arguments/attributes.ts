@@ -36,6 +36,11 @@ export function isReference(attribute: Attribute): attribute is ReferenceAttribu
   return attribute.reference !== undefined
 }
 
+/** Whether an attribute can be the heading of a record's page: the first required text is. */
+export function isTitle({ kind, isRequired, isSecret }: Attribute): boolean {
+  return kind === 'string' && isRequired && !isSecret
+}
+
 /**
  * Parses the attributes of a command line: `title`, `body:text`, `description:nulls.Text`, `state:enum:draft,public`,
  * `price:decimal:12,4`, `author:references`, `assignee:references:user`, `email:string:unique`, `age:int:index`.

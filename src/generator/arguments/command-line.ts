@@ -12,6 +12,12 @@ export interface ResourceArguments {
   filter?: string | undefined
   sort?: string | undefined
   search?: string | undefined
+  /** Whether the list is also a CSV file. */
+  csv?: boolean
+  /** Whether CSV files can be imported, and the attribute that finds the records to update. */
+  import?: boolean | string
+  /** The handlers that can be called for many records: `archive,destroy`. */
+  bulk?: string | undefined
   /** The resource in which it is nested. */
   parent?: string | undefined
   /** The model whose records own those of the resource: `user`. */
@@ -49,6 +55,9 @@ export function withResourceArguments(command: Command): Command {
     .option('--filter <names>', 'let clients filter the list by attributes: state,title')
     .option('--sort <names>', 'let clients sort the list by attributes: title,created_at')
     .option('--search <names>', 'let clients search in attributes of text: title')
+    .option('--csv', 'offer the list as a CSV file: /posts.csv')
+    .option('--import [key]', 'import CSV files, which update records by a unique attribute: --import=title')
+    .option('--bulk <names>', 'call handlers for many records at once: update, destroy, or a --route')
     .addOption(SPEC)
     .addOption(UNIQUE)
     .addOption(LOCKING)
@@ -98,10 +107,12 @@ export function namesIn(option = ''): string[] {
 export function resourceCommand(
   kind: 'resource' | 'model',
   word: string,
-  { attributes = [], filter, sort, search, spec, ...options }: ResourceArguments,
+  { attributes = [], filter, sort, search, bulk, spec, ...options }: ResourceArguments,
 ): string {
-  const [filters, sorts, searches] = [filter, sort, search].map((names) => namesIn(names).join(','))
-  const lists = { filter: filters, sort: sorts, search: searches }
+  const [filters, sorts, searches, actions] = [filter, sort, search, bulk].map((names) =>
+    namesIn(names).join(','),
+  )
+  const lists = { filter: filters, sort: sorts, search: searches, bulk: actions }
   const flags = { ...options, ...lists, spec: spec === 'full' && spec }
   return commandLine(kind, [word, ...attributes], withResourceArguments, flags)
 }
@@ -112,6 +123,14 @@ export function recordedResource(text: string): { word: string; options: Resourc
   if (!command) return undefined
   const [word = '', ...attributes] = command.args
   return { word, options: { ...command.opts(), attributes } }
+}
+
+/** Returns a generated file as earlier versions wrote it: the comment was the command alone, without an empty line below. */
+export function withShortComment(text: string): string {
+  return text.replace(
+    /^\/\/ kit destroy and kit generate read the next line\.\n(\/\/ kit generate .*\n)\n?/m,
+    '$1',
+  )
 }
 
 /** Adds the arguments and options of a generator to a command. */

@@ -1,7 +1,7 @@
 import { camelize } from 'inflection'
 import { CommandError } from '../../command-errors.js'
 import { collectionId, pathNames, resourceNames, type PathNames } from '../../naming/names.js'
-import { collectionName, humanize, itemName } from '../../naming/words.js'
+import { collectionName, itemName, wordsOf, type Words } from '../../naming/words.js'
 import { reservedInXml, reservedResources, specNames, templateNames } from './reserved.js'
 
 /** All names that are derived from the word for a resource on the command line. */
@@ -37,7 +37,7 @@ export interface Names {
   /** The ids of its names in locale files: `admin.blog_post` and `admin.blog_posts`. */
   ids: { one: string; many: string }
   /** The names for people. */
-  words: { one: string; many: string; One: string; Many: string; aOne: string }
+  words: Words
 }
 
 /**
@@ -171,17 +171,4 @@ export function parentsOf({ parent }: Pick<Names, 'parent'>): Names[] {
 function withoutParents(namespace: string[], parent: Names | undefined): string[] {
   const shared = parent?.namespace ?? []
   return shared.every((part, index) => namespace[index] === part) ? namespace.slice(shared.length) : namespace
-}
-
-function wordsOf(singular: string, plural: string): Names['words'] {
-  const [One, Many] = [humanize(singular), humanize(plural)]
-  const one = inSentence(One)
-  // The article of an acronym depends on its first letter as it is spoken: an HTML page, a URL.
-  const article = /^([aeio]|u(?!ni|s)|[AEFHILMNORSX][A-Z])/.test(one) ? 'an' : 'a'
-  return { one, many: inSentence(Many), One, Many, aOne: `${article} ${one}` }
-}
-
-/** A name inside of a sentence: `Blog post` -> `blog post`, but `URLs` does not change. */
-function inSentence(words: string): string {
-  return words.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())
 }

@@ -40,8 +40,7 @@ export const templateNames: ReadonlySet<string> = new Set([
 /** The variables of generated specs. The variable of a record has another name than these: `pageRecord`. */
 export const specNames: ReadonlySet<string> = new Set(
   words(
-    'expect client factory isolate signIn signOut owner values changes newer page json text xml query id ids status response ' +
-      'responses next accept headers created it describe before beforeEach after afterEach',
+    'expect describeResource client factory isolate signIn signOut owner given newer response it describe before',
   ),
 )
 
@@ -54,6 +53,7 @@ export const reservedResources: ReadonlyMap<string, string> = new Map([
       'column entity exclude index joinColumn joinTable manyToMany manyToOne relation entityManager migration versionColumn',
     ),
   ]),
+  ...because('the generated specs use a type of this name', ['partial']),
   ...because(
     'JavaScript has a class or a property of this name',
     words('object string number boolean date promise error constructor prototype'),

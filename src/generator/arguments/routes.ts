@@ -86,9 +86,6 @@ export function routeLocals(routes: readonly AddedRoute[], names: Names, nesting
       data: isItem ? names.one : names.many,
       sentence: `${isRead ? 'shows' : 'changes'} ${records}`,
       success: `${humanize(route.word)} succeeded.`,
-      form: route.method === 'POST' ? '{}' : `{ _method: '${route.method}' }`,
-      // Without JSON, a POST would need the CSRF token of a form.
-      options: route.method === 'POST' ? "{ json: {}, accept: 'json' }" : "{ accept: 'json' }",
       label: humanize(route.word),
       button: buttonOf(route, names, nesting),
     }

@@ -46,7 +46,7 @@ function breakLine(line: string): string {
   if (line.length <= WIDTH || /^\s*(\/\/|\/?\*|it\('|import (type )?\{ \w+ \} from)/.test(line)) return line
   const indent = /^ */.exec(line)?.[0] ?? ''
   // The body of an arrow function moves to the next line.
-  const [, arrow, body] = /^(\s*\w+: (?:async )?\(\) =>) (.*)$/.exec(line) ?? []
+  const [, arrow, body] = /^(\s*\w+: (?:async )?\([^()]*\) =>) ((?!\(?[[{]).*)$/.exec(line) ?? []
   if (arrow !== undefined && body !== undefined) return `${arrow}\n${breakLine(`${indent}  ${body}`)}`
   // The statement below a condition gets braces.
   const [, condition, statement] = /^(\s*if \(\w+\)) (return .*)$/.exec(line) ?? []
@@ -54,11 +54,6 @@ function breakLine(line: string): string {
     return [`${condition} {`, breakLine(`${indent}  ${statement}`), `${indent}}`].join('\n')
   }
 
-  // An expression in parentheses has no comma.
-  const [, open, awaited, member] = /^(\s*(?:\w+ = )?\()(await .*)(\)\.\w+,?)$/.exec(line) ?? []
-  if (awaited !== undefined) return [open, breakLine(`${indent}  ${awaited}`), indent + member].join('\n')
-  const [, list, item] = /^(\s*\w+ = \[)(\(await .*)\]$/.exec(line) ?? []
-  if (item !== undefined) return [list, breakLine(`${indent}  ${item},`), `${indent}]`].join('\n')
   // A value without anything to break moves to the next line.
   const [, name, value = ''] = /^(\s*(?:\w+|'[^']+'):) (.+),$/.exec(line) ?? []
   if (name !== undefined && !/^\w+\(.*\)$|[\])}]$/.test(value.replace(/\(\)$/, ''))) {
@@ -82,7 +77,9 @@ function breakLine(line: string): string {
  * last call with arguments.
  */
 function closingOf(line: string): number {
-  const brace = line.search(/ \}(?!(: \w+)?\) =>)(?!.* \}(?!(: \w+)?\) =>))/)
+  // The braces on the left side of an assignment stay as they are.
+  const right = line.replace(/^\s*const \{ id: \w+ \} =/, (left) => ' '.repeat(left.length))
+  const brace = right.search(/ \}(?!(: \w+)?\) =>)(?!.* \}(?!(: \w+)?\) =>))/)
   if (brace !== -1) return brace + 1
   const list = Math.max(
     line.lastIndexOf('])'),

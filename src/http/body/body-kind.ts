@@ -38,11 +38,6 @@ const kindOfType = memoize((header): BodyKind => {
   return type === 'text/csv' ? 'csv' : bodyFormats.find((format) => types[format].test(type))
 })
 
-/** The charset that the content type declares; empty without one. Koa would parse a header without parameters, too. */
-export function charsetOf(ctx: Context): string {
-  return ctx.req.headers['content-type']?.includes(';') ? ctx.request.charset : ''
-}
-
 /** Whether a request has a body at all. */
 export function hasBody(ctx: Context): boolean {
   const { 'content-length': length, 'transfer-encoding': encoding } = ctx.req.headers

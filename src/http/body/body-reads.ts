@@ -90,7 +90,7 @@ export class BodyRead {
   private received = 0
   /** The time of the last check, and the bytes that had arrived by then. */
   private checked: { at: number; bytes: number } | undefined
-  /** Lets `next` or `forEach` notice a failure, or another piece. */
+  /** Lets `next` notice a failure, or another piece. */
   private wake: (() => void) | undefined
   /** The listener of `next`, as soon as it has waited. */
   private onEvent: (() => void) | undefined
@@ -145,33 +145,6 @@ export class BodyRead {
   /** The pieces that `next` returns. */
   async *pieces(): AsyncGenerator<Buffer, void, undefined> {
     for (let piece = await this.next(); piece; piece = await this.next()) yield piece
-  }
-
-  /**
-   * Passes each piece of the body to a function. It is faster than `next`.
-   *
-   * @throws the errors of `next`
-   */
-  forEach(receive: (piece: Buffer) => void): Promise<void> {
-    const { req } = this.ctx
-    return new Promise((resolve, reject) => {
-      const stop = (error: unknown): void => {
-        req.off('data', onPiece).pause()
-        reject(error)
-      }
-      const onPiece = (piece: Buffer): void => {
-        this.received += piece.length
-        try {
-          receive(piece)
-        } catch (error) {
-          stop(error)
-        }
-      }
-      const onClose = (): void => void (req.readableEnded || stop(this.lossOfBody()))
-      this.wake = () => stop(this.failure)
-      if (req.destroyed) return onClose()
-      req.on('data', onPiece).on('end', resolve).on('close', onClose).on('error', onClose)
-    })
   }
 
   /**

@@ -54,18 +54,16 @@ export function piecesOf(ctx: Pick<BodyContext, 'req'>, read: BodyRead): AsyncIt
 export async function readBytes(ctx: BodyContext, limit: number, read: BodyRead): Promise<Buffer> {
   const { req } = ctx
   if (req.readableEnded) throw new Error('The body has been read before.')
-  const encoding = encodingOf(ctx) ?? 'identity'
+  const declared = encodingOf(ctx) === 'identity' ? Number(req.headers['content-length'] ?? 0) : 0
+  if (declared > limit) throw new ContentTooLarge(limit)
   const bytes = new ByteList()
-  const receive = (piece: Buffer): void => {
-    if (bytes.length + piece.length > limit) throw new ContentTooLarge(limit)
-    const before = bytes.capacity
-    bytes.add(piece)
-    read.hold(bytes.capacity - before)
-  }
   try {
-    if (encoding !== 'identity') for await (const piece of decompress(encoding, read)) receive(piece)
-    else if (Number(req.headers['content-length'] ?? 0) > limit) throw new ContentTooLarge(limit)
-    else await read.forEach(receive)
+    for await (const piece of piecesOf(ctx, read)) {
+      if (bytes.length + piece.length > limit) throw new ContentTooLarge(limit)
+      const before = bytes.capacity
+      bytes.add(piece)
+      read.hold(bytes.capacity - before)
+    }
     return bytes.take()
   } finally {
     // The listeners of a request refer to the bytes as long as the connection is open.

@@ -1,7 +1,7 @@
 import type { Context } from '../../context.js'
 import { clientNetwork } from '../security/client-network.js'
 import { BadRequest, ServiceUnavailable, TooManyFields, TooManyMembers, UnsupportedMediaType } from '../../errors.js'
-import { bodyFormats, bodyKindOf, charsetOf, hasBody, type BodyFormat } from './body-kind.js'
+import { bodyFormats, bodyKindOf, hasBody, type BodyFormat } from './body-kind.js'
 import { BodyReads, type BodyRead } from './body-reads.js'
 import { decodeText, encodingOf, readBytes } from './body-stream.js'
 import {
@@ -108,7 +108,7 @@ function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
       type === '' ? 'A body without a content type' : `The content type "${type}"`,
     )
   }
-  const charset = charsetOf(ctx)
+  const { charset } = ctx.request
   if (!charsets.includes(charset.toLowerCase())) throw new UnsupportedMediaType(`The charset "${charset}"`)
   if (encoding !== 'identity' && kind === 'multipart')
     throw new UnsupportedMediaType('A compressed multipart body')

@@ -1,9 +1,9 @@
-import { createRequire } from 'node:module'
 import { Readable } from 'node:stream'
 import type { koaBody } from 'koa-body'
 import type { Context } from '../../context.js'
 import type { BodyRead } from './body-reads.js'
 import { readBytes } from './body-stream.js'
+import { require } from '../../common/lazy.js'
 
 /** The maximum number of fields of a form. */
 export const maxFields = 1000
@@ -21,9 +21,6 @@ export const nesting = {
   allowDots: false,
   duplicates: 'combine',
 } as const
-
-/** koa-body and qs are loaded with the first form, so that an application without forms starts without them. */
-const require = createRequire(import.meta.url)
 
 /**
  * Creates the reader of urlencoded forms, which sets `ctx.request.body`.

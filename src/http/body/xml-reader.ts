@@ -1,12 +1,9 @@
-import { createRequire } from 'node:module'
 import { setImmediate } from 'node:timers/promises'
 import type * as Saxes from 'saxes'
 import { defaultMembersLimit } from '../../models/attributes/json-limits.js'
 import { BadRequest, TooManyMembers } from '../../errors.js'
 import { childName } from '../formats/xml.js'
-
-/** saxes is loaded with the first document, so that an application without XML starts without it. */
-const require = createRequire(import.meta.url)
+import { require } from '../../common/lazy.js'
 
 /** The maximum depth of elements. */
 const maxDepth = 100

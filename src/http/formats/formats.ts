@@ -14,7 +14,5 @@ export const formats = ['html', ...Object.keys(dataFormats)] as readonly FormatN
 /** Returns the format of data that a content type declares: JSON for `application/json` and `application/problem+json`. */
 export const formatOfType = memoize((header): FormatName | undefined => {
   const type = header.split(';', 1).join().trim().toLowerCase()
-  // A program that sends CSV gets its answer as JSON.
-  if (type === 'text/csv') return 'json'
   return formats.find((name) => name !== 'html' && (type.endsWith(`/${name}`) || type.endsWith(`+${name}`)))
 })

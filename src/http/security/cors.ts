@@ -1,8 +1,8 @@
-import { createRequire } from 'node:module'
 import type { Middleware as KoaMiddleware } from 'koa'
 import type { Context, Middleware } from '../../context.js'
 import { DeclarationError } from '../../errors.js'
 import { checkedOrigin } from './cross-site.js'
+import { require } from '../../common/lazy.js'
 
 /** The other sites that may read responses in a browser (cross-origin resource sharing). */
 export interface CorsOptions {
@@ -31,9 +31,6 @@ const ownHeaders = [
   'X-Request-Id',
   'X-Total-Count',
 ]
-
-/** @koa/cors is loaded when an application has the option. */
-const require = createRequire(import.meta.url)
 
 /** Sets the headers of cross-origin resource sharing, with @koa/cors. */
 export class Cors {

@@ -1,5 +1,4 @@
 import { realpathSync, type Stats } from 'node:fs'
-import { createRequire } from 'node:module'
 import { sep } from 'node:path'
 import type { Readable } from 'node:stream'
 import type send from 'send'
@@ -7,9 +6,7 @@ import type { Context } from '../../context.js'
 import { HttpError } from '../../errors.js'
 import type { StaticFolder } from '../../routing/static-folder.js'
 import { digestOf, splitDigest } from './assets.js'
-
-/** `send` is loaded with the first file, so that an application without files starts without it. */
-const require = createRequire(import.meta.url)
+import { require } from '../../common/lazy.js'
 
 /**
  * Responds to a GET or HEAD request with a file of the folder. If its path contains the digest of the file's content, the

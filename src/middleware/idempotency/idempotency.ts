@@ -1,5 +1,6 @@
 import type { Next } from 'koa'
 import { IDEMPOTENT_METHODS } from '../../common/methods.js'
+import { keyOwner } from '../../common/request-owner.js'
 import type { Context, Middleware } from '../../context.js'
 import type { Database } from '../../database/database.js'
 import { transactionOf } from '../../database/transactions/request-transaction.js'
@@ -45,7 +46,12 @@ export function idempotency(database: Database, { by }: IdempotencyOptions = {})
   async function runOnce(ctx: Context, key: string, isFromForm: boolean, next: Next): Promise<void> {
     const request = await digestRequest(ctx)
     // A form that was edited is another request, although its browser repeats the key.
-    const id = hash([(by ?? userOf)(ctx), key, isFromForm && request])
+    const id = hash([
+      (by ?? userOf)(ctx),
+      key,
+      isFromForm && request,
+      ...(keyOwner.has(ctx) ? [keyOwner.get(ctx)] : []),
+    ])
     const { tx } = ctx
     const transaction = transactionOf(ctx)
     if (transaction) await turns.take(id, transaction)

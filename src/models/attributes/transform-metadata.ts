@@ -1,7 +1,7 @@
-import { createRequire } from 'node:module'
 import type * as ClassTransformer from 'class-transformer'
 import { memoizeByObject } from '../../common/memoize.js'
 import { ancestorsOf } from './attributes.js'
+import { require } from '../../common/lazy.js'
 
 /** The options of a rule: the direction in which it applies (without them, in both), and the name of the field. */
 interface RuleOptions {
@@ -27,7 +27,6 @@ interface Storage {
 }
 
 // class-transformer does not export its storage; its CommonJS build is the one that Node loads.
-const require = createRequire(import.meta.url)
 const storageModule: { defaultMetadataStorage: Storage } = require('class-transformer/cjs/storage.js')
 
 /** Loads class-transformer, which only applications with its rules need. */

@@ -1,10 +1,9 @@
-import { createRequire } from 'node:module'
 import type * as ClassValidator from 'class-validator'
+import { require } from '../../common/lazy.js'
 
 // The main module of class-validator also loads all of its rules with the packages validator and libphonenumber-js. They take
 // longer to load than the framework. An application that uses one of them imports class-validator itself, and thereby shares
 // these modules.
-const require = createRequire(import.meta.url)
 const { getFromContainer }: typeof ClassValidator = require('class-validator/cjs/container.js')
 const { Validator }: typeof ClassValidator = require('class-validator/cjs/validation/Validator.js')
 

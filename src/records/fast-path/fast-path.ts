@@ -6,6 +6,7 @@ import { engineOf } from '../../database/engines/engines.js'
 import { TransactionManager } from '../../database/transactions/transaction-manager.js'
 import { lockClause } from '../locking.js'
 import { isPlain } from './plain-model.js'
+import { otherSubscribers } from '../../models/model-subscriber.js'
 
 /** A row of a TypeORM query, with its columns by their aliases. */
 export type Row = Record<string, unknown>
@@ -104,9 +105,8 @@ export function readerOf(column: ColumnMetadata): Property['convert'] {
 }
 
 /** Whether a subscriber of the application listens to the reading of records, of any model. */
-function hasLoadSubscriber({ dataSource: { subscribers } }: EntityManager): boolean {
-  // The first subscriber is the framework's own.
-  return subscribers.length > 1 && subscribers.slice(1).some(({ afterLoad }) => afterLoad !== undefined)
+function hasLoadSubscriber({ dataSource }: EntityManager): boolean {
+  return otherSubscribers(dataSource).some(({ afterLoad }) => afterLoad !== undefined)
 }
 
 /** Runs a statement, on the request's query runner if it has one. */
@@ -117,4 +117,11 @@ export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<
 /** Runs a query that only reads records, and locks nothing. Such a query does not need to begin the request's transaction. */
 export function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
+}
+
+/** Runs a query of the framework that locks the rows that it reads. */
+export function readLocked(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
+  return tx instanceof TransactionManager
+    ? (tx.readLocked(sql, values) as Promise<Row[]>)
+    : run(tx, sql, values)
 }

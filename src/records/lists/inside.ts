@@ -4,9 +4,9 @@ import { unreadable } from '../../models/attributes/coerce.js'
 import type { Model } from '../../models/model.js'
 import { valueReader } from '../conditions.js'
 import { targetOf } from '../links.js'
-import { conditionOn, readAnchor, References } from '../references.js'
+import { conditionOn, readAnchor, References, selectLocked } from '../references.js'
 import { combineAlternatives, noRecords } from '../scope.js'
-import { commonOf, enclosuresOf, isFree, waysOf, type Common } from '../within.js'
+import { chainsOf, commonOf, enclosuresOf, isFree, membersOf, waysOf, type Common } from '../within.js'
 import type { Conditions, RecordWork } from '../work.js'
 import type { ListRoute } from './request.js'
 
@@ -61,7 +61,14 @@ export async function conditionsInPath(
     }
     for (const way of ways) known.add(way.model.tablePath)
   }
-  return where
+  return where ?? visibleMembers(target, request)
+}
+
+/** Where no team is in the path, a form offers the users who are in teams of the request's user. */
+function visibleMembers(target: EntityMetadata, request: object): Conditions | undefined {
+  const { members } = chainsOf(target).find((chain) => chain.members) ?? {}
+  const ids = members?.visible(request)
+  return members && ids ? membersOf(members, ids) : undefined
 }
 
 /** Returns the value that the last key of a way must have, or the conditions of its record; undefined if no record has them. */
@@ -74,7 +81,12 @@ async function readEnd(
   if (value === unreadable || value === undefined) return undefined
   if (own.path.length > 0) return readAnchor(work, column.entityMetadata, column, value, own.path)
   const last = theirs.path.at(-1)
-  return last && targetOf(last.key) === column ? value : { [column.propertyName]: value }
+  const referred = last ? targetOf(last.key) : column.entityMetadata.primaryColumns[0]
+  if (referred === column) return value
+  const conditions = { [column.propertyName]: value }
+  if (!theirs.members || !referred) return conditions
+  const [team] = await selectLocked(work.tx, column.entityMetadata, [referred], conditions, undefined)
+  return team?.[referred.databaseName]
 }
 
 /** The records in the path of a request, the outermost first; none if those of its resource may refer to anything. */

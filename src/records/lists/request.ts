@@ -3,7 +3,7 @@ import { DeclarationError, type ValidationErrors } from '../../errors.js'
 import type { Model } from '../../models/model.js'
 import { readAlternatives } from '../conditions.js'
 import { loadLinks } from '../links.js'
-import { noteLoaded } from '../participants.js'
+import { isObserved, noteLoaded } from '../participants.js'
 import { loadRelations } from '../relations.js'
 import { addScopes } from '../scope.js'
 import type { RecordWork } from '../work.js'
@@ -79,7 +79,7 @@ export async function paginateRequest<T extends Model>(
   // The records are of the model's class.
   const page = { records: records as T[], pagination, query }
   await loadLinks(work, metadata, records)
-  await noteLoaded(work, metadata, records)
+  if (isObserved(metadata)) await noteLoaded(work, metadata, records)
   for (const { name: relation, limit, attributes } of parsed.includes)
     await loadRelations(work, page.records, [relation], { limit, attributes })
   return page

@@ -34,7 +34,7 @@ interface Statement {
   parameters: readonly unknown[]
 }
 
-/** What a query selects: all columns, ids, the number of rows, or what a function adds to its builder. */
+/** A query selects all columns, ids, the number of rows, or what a function adds to its builder. */
 type Output = 'records' | 'ids' | 'count' | ((builder: SelectQueryBuilder<ObjectLiteral>) => void)
 
 const cachedStatements = memoizeByObject((_definition: ListDefinition) => new BoundedMap<Statement>(200))

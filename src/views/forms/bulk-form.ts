@@ -2,7 +2,7 @@ import type { ListQuery } from '../../records/lists/query/list-query.js'
 import type { Pagination } from '../../records/lists/pagination.js'
 import { recordName } from '../../naming/words.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
-import { label } from '../labels.js'
+import { isTranslated, label } from '../labels.js'
 import type { ViewContext } from '../view-context.js'
 import { recordLabel } from './choices.js'
 import { actionPath, hiddenFields } from './hidden-fields.js'
@@ -14,7 +14,7 @@ const formId = 'bulk'
 const maxRecords = 1000
 
 /**
- * Renders the form with a button for each action of the option `bulk`, and a checkbox that selects all records of the list. Empty
+ * Renders the form with a button for each action of the `bulk` option, and a checkbox that selects all records of the list. Empty
  * if the list is, or if the policy allows none of the actions.
  */
 export function bulkForm(context: ViewContext, query: ListQuery, pagination: Pagination): Html {
@@ -26,7 +26,10 @@ export function bulkForm(context: ViewContext, query: ListQuery, pagination: Pag
   const search = query.url({ per_page: undefined, include: undefined })
   const buttons = actions.map(({ action, path }) => {
     const isDelete = action === 'destroy'
-    const text = isDelete ? context.t('kit.delete') : label(context, `${model}.${action}`)
+    const button = `${model}.${action}.button`
+    const text = isDelete
+      ? context.t('kit.delete')
+      : label(context, isTranslated(context, button) ? button : `${model}.${action}`)
     const given = {
       type: 'submit',
       formaction: actionPath(path) + (search === '?' ? '' : search),
@@ -38,7 +41,7 @@ export function bulkForm(context: ViewContext, query: ListQuery, pagination: Pag
   const all = attributes({ type: 'checkbox', name: 'all', value: total })
   const canSelectAll = isTotalKnown && total <= maxRecords
   const form = { id: formId, class: 'bulk', action: actionPath(first.path), method: 'post' }
-  return html`<form${attributes({ ...form, 'aria-label': context.t('kit.bulk') })}>
+  return html`<form${attributes({ ...form, 'aria-label': context.t('kit.bulk'), 'data-select-page': context.t('kit.bulk.page') })}>
     ${hiddenFields(context, 'POST')}
     ${canSelectAll && html`<label>${inputTag(all)} ${context.t('kit.bulk.all', { count: total })}</label>`}
     ${buttons}

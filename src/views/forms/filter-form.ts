@@ -4,6 +4,7 @@ import { recordName } from '../../naming/words.js'
 import { blankOption, choiceLabel, choiceValue, option, type Choice } from './choices.js'
 import { Fields, type FieldOptions } from './fields.js'
 import { hiddenField } from './hidden-fields.js'
+import { canHold } from './input-types.js'
 import { attributes, html, inputTag, type Attributes, type Html } from '../html.js'
 import { dateTimeValue, dateValue, timeValue } from '../../common/input-values.js'
 import { label } from '../labels.js'
@@ -123,11 +124,12 @@ class FilterForm extends Fields {
     return word === 'eq' || word === 'in' ? name : this.context.t(`kit.operator.${word}`, { attribute: name })
   }
 
-  /** The type and the value of an input. A value that could not be read is shown as it was sent. */
+  /** The type and the value of an input. A value that could not be read is shown as it was sent, in a text field if necessary. */
   private inputOf({ parameter, operator, kind }: QueryField): Attributes {
     const sent = this.query.texts(parameter).join(',')
     const { format, ...input } = (operator !== 'in' && inputs[kind]) || { type: 'text' }
-    return { ...input, value: format?.(this.query.value(parameter) ?? sent) ?? sent }
+    const value = format?.(this.query.value(parameter) ?? sent) ?? sent
+    return canHold(input.type, value) ? { ...input, value } : { type: 'text', value }
   }
 
   private flags(): Choice[] {

@@ -4,7 +4,9 @@ import { Post } from '../models/post.js'
 import { Notifier } from '../services/notifier.js'
 import { PostsResource } from './posts.js'
 
+// kit destroy and kit generate read the next line.
 // kit generate resource comment body:text --parent post --spec full
+
 /** Serves /posts/{post_id}/comments as HTML, JSON and XML. */
 @Resource('/comments', { model: Comment, fields: ['body'] })
 @Parent(PostsResource)

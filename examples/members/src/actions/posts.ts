@@ -3,7 +3,9 @@ import { userOf } from '../authentication.js'
 import { Post } from '../models/post.js'
 import { PostPolicy } from '../policies/post.js'
 
+// kit destroy and kit generate read the next line.
 // kit generate resource post title body:nulls.Text --owner user
+
 /** Serves /posts as HTML, JSON and XML. */
 @Resource('/posts', { model: Post, fields: ['title', 'body'], policy: PostPolicy })
 export class PostsResource extends BaseResource {

@@ -1,4 +1,5 @@
 import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
+import { otherSubscribers } from '../../../models/model-subscriber.js'
 import { additionsOf, BEGIN, type PgConnection } from './connection.js'
 import { PostgresSchemaRunner } from './schema-runner.js'
 
@@ -8,9 +9,9 @@ export class PostgresRunner extends PostgresSchemaRunner {
   declare protected databaseConnection: PgConnection
 
   override async startTransaction(isolation?: IsolationLevel): Promise<void> {
-    const { options, subscribers } = this.dataSource
-    // The first subscriber is the framework's own. Others may listen to transactions.
-    const isPlain = !isolation && !options.isolationLevel && subscribers.length <= 1
+    const { options } = this.dataSource
+    const hasListeners = otherSubscribers(this.dataSource).length > 0
+    const isPlain = !isolation && !options.isolationLevel && !hasListeners
     if (!isPlain || this.isTransactionActive) return super.startTransaction(isolation)
 
     await this.connect()

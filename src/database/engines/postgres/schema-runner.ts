@@ -1,10 +1,7 @@
 import { Table, type TableColumn } from 'typeorm'
 import { PostgresQueryRunner } from 'typeorm/driver/postgres/PostgresQueryRunner.js'
-import { Query } from 'typeorm/driver/Query.js'
-import { MetadataTableType } from 'typeorm/driver/types/MetadataTableType.js'
 import { shortName } from '../../../naming/short-name.js'
-
-type MetadataRow = Parameters<PostgresQueryRunner['selectTypeormMetadataSql']>[0]
+import { readExpressions, reload } from '../schema-changes.js'
 
 /**
  * TypeORM's query runner, except for changes of tables: the type of an enum is dropped with its table, is never the old one with
@@ -89,8 +86,7 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
       collation: changed.collation,
     }
     await super.changeColumn(path, Object.assign(found.clone(), converted), changed)
-    const reloaded = await this.getTable(path)
-    if (reloaded && table instanceof Table) Object.assign(table, reloaded)
+    await reload(this, table, path)
   }
 
   /** PostgreSQL would cut a longer name off, so that two types can have the same name. */
@@ -109,25 +105,6 @@ export class PostgresSchemaRunner extends PostgresQueryRunner {
       disableEscape,
       toOld,
     )
-  }
-
-  protected override selectTypeormMetadataSql(row: MetadataRow): Query {
-    const { schema, table, type, name } = row
-    return type === MetadataTableType.GENERATED_COLUMN
-      ? new Query(EXPRESSION, [schema, table, name])
-      : super.selectTypeormMetadataSql(row)
-  }
-
-  protected override insertTypeormMetadataSql(
-    row: Parameters<PostgresQueryRunner['insertTypeormMetadataSql']>[0],
-  ): Query {
-    return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.insertTypeormMetadataSql(row)
-  }
-
-  protected override deleteTypeormMetadataSql(
-    row: Parameters<PostgresQueryRunner['deleteTypeormMetadataSql']>[0],
-  ): Query {
-    return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.deleteTypeormMetadataSql(row)
   }
 
   /** The SQL of a column's new type, which is created if it is an enum. */
@@ -194,9 +171,6 @@ function isEnum({ type }: TableColumn): boolean {
   return type === 'enum' || type === 'simple-enum'
 }
 
-/** The statement that is run instead of one for TypeORM's table with the expressions of generated columns. */
-const NOTHING = new Query('SELECT 1 WHERE false')
-
 /** The expression of a generated column, which TypeORM reads from its own table, which need not exist. */
 const EXPRESSION = `
   SELECT pg_get_expr(d.adbin, d.adrelid) AS value
@@ -225,3 +199,5 @@ const UNUSED_TYPE = `
       SELECT 1 FROM pg_depend
       WHERE refclassid = 'pg_type'::regclass AND refobjid IN (t.oid, t.typarray) AND deptype IN ('n', 'a')
     )`
+
+readExpressions(PostgresSchemaRunner, EXPRESSION)

@@ -10,6 +10,7 @@ import { HttpError, ReadOnlyTransaction, TransactionConflict, TransactionEnded }
 import { SqliteCheckout } from './checkout.js'
 import { isStale, type SqliteConnection } from './connection.js'
 import type { SqlitePool } from './pool.js'
+import { otherSubscribers } from '../../../models/model-subscriber.js'
 import { SqliteStatement, type StatementResult } from './statement.js'
 
 /** The driver, as far as its runners use it. */
@@ -166,8 +167,7 @@ export class PooledSqliteQueryRunner extends SqliteSchemaRunner {
 
   /** Whether the application has a subscriber, which may listen to queries and transactions. */
   private get hasSubscribers(): boolean {
-    // The first subscriber is the framework's own, which listens to neither.
-    return this.dataSource.subscribers.length > 1
+    return otherSubscribers(this.dataSource).length > 0
   }
 
   /** Runs one statement, and notifies the subscribers before and after it. */

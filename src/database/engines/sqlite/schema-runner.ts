@@ -1,8 +1,7 @@
 import { Table } from 'typeorm'
 import type { TableCheck, TableColumn, TableForeignKey, TableUnique } from 'typeorm'
 import { BetterSqlite3QueryRunner } from 'typeorm/driver/better-sqlite3/BetterSqlite3QueryRunner.js'
-import { Query } from 'typeorm/driver/Query.js'
-import { MetadataTableType } from 'typeorm/driver/types/MetadataTableType.js'
+import { readExpressions, reload } from '../schema-changes.js'
 import { columnIsUsed, explainRejection, needsValue } from './rejected-changes.js'
 import { definitionOf, rebuildTable } from './rebuild-table.js'
 import {
@@ -48,7 +47,7 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
         if (column.isUnique) definition.addConstraint(this.uniqueSql(table, { columnNames: [column.name] }))
       })
     }
-    await this.reload(table)
+    await reload(this, table, nameOf(table))
   }
 
   override async dropColumn(table: TableName, column: TableColumn | string, ifExists = false): Promise<void> {
@@ -73,13 +72,13 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
         throw columnIsUsed(error, definition, nameOf(table), name)
       })
     }
-    await this.reload(table)
+    await reload(this, table, nameOf(table))
   }
 
   override async renameTable(table: TableName, name: string): Promise<void> {
     await this.alter(table, `RENAME TO ${this.driver.escape(name)}`)
     if (table instanceof Table) table.name = name
-    await this.reload(name)
+    await reload(this, name, name)
   }
 
   override async renameColumn(
@@ -91,7 +90,7 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
     requireColumn(await definitionOf(this, nameOf(table)), nameOf(table), nameOf(column))
     const [from, to] = [nameOf(column), renamed].map((name) => this.driver.escape(name))
     await this.alter(table, `RENAME COLUMN ${from} TO ${to}`)
-    await this.reload(table)
+    await reload(this, table, nameOf(table))
   }
 
   override async changeColumn(
@@ -108,7 +107,7 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
       const found = requireColumn(definition, nameOf(table), changed.name)
       if (current) this.change(definition, found, current, changed, nameOf(table))
     })
-    await this.reload(table)
+    await reload(this, table, nameOf(table))
   }
 
   override async changeColumns(
@@ -120,25 +119,21 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
 
   override async createPrimaryKey(table: TableName, columns: string[]): Promise<void> {
     await rebuildTable(this, nameOf(table), (definition) => addToPrimaryKey(definition, columns))
-    await this.reload(table)
+    await reload(this, table, nameOf(table))
   }
 
   override async dropPrimaryKey(table: TableName): Promise<void> {
     await rebuildTable(this, nameOf(table), (definition) => {
       definition.removeConstraints(({ kind }) => kind === 'PRIMARY')
     })
-    await this.reload(table)
-  }
-
-  override createUniqueConstraint(table: TableName, unique: TableUnique): Promise<void> {
-    return this.createUniqueConstraints(table, [unique])
+    await reload(this, table, nameOf(table))
   }
 
   override async createUniqueConstraints(table: TableName, uniques: TableUnique[]): Promise<void> {
     await rebuildTable(this, nameOf(table), (definition) => {
       for (const unique of uniques) definition.addConstraint(this.uniqueSql(table, unique))
     })
-    await this.reload(table)
+    await reload(this, table, nameOf(table))
   }
 
   override dropUniqueConstraint(
@@ -153,10 +148,6 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
     return this.dropConstraints(table, 'unique constraint', ['UNIQUE'], uniques, ifExists)
   }
 
-  override createCheckConstraint(table: TableName, check: TableCheck): Promise<void> {
-    return this.createCheckConstraints(table, [check])
-  }
-
   override async createCheckConstraints(table: TableName, checks: TableCheck[]): Promise<void> {
     await rebuildTable(this, nameOf(table), (definition) => {
       for (const { name, expression = '' } of checks) {
@@ -164,7 +155,7 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
         definition.addConstraint(`CONSTRAINT ${this.driver.escape(given)} CHECK (${expression})`)
       }
     })
-    await this.reload(table)
+    await reload(this, table, nameOf(table))
   }
 
   override dropCheckConstraint(
@@ -179,15 +170,11 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
     return this.dropConstraints(table, 'check constraint', ['CHECK'], checks, ifExists)
   }
 
-  override createForeignKey(table: TableName, key: TableForeignKey): Promise<void> {
-    return this.createForeignKeys(table, [key])
-  }
-
   override async createForeignKeys(table: TableName, keys: TableForeignKey[]): Promise<void> {
     await rebuildTable(this, nameOf(table), (definition) => {
       for (const key of keys) definition.addConstraint(this.foreignKeySql(table, key))
     })
-    await this.reload(table)
+    await reload(this, table, nameOf(table))
   }
 
   override dropForeignKey(table: TableName, key: TableForeignKey | string, ifExists = false): Promise<void> {
@@ -214,36 +201,11 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
     return tables
   }
 
-  // TypeORM keeps the expressions of generated columns in a table, which need not exist. SQLite itself has them.
-  protected override selectTypeormMetadataSql(
-    row: Parameters<BetterSqlite3QueryRunner['selectTypeormMetadataSql']>[0],
-  ): Query {
-    return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.selectTypeormMetadataSql(row)
-  }
-
-  protected override insertTypeormMetadataSql(
-    row: Parameters<BetterSqlite3QueryRunner['insertTypeormMetadataSql']>[0],
-  ): Query {
-    return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.insertTypeormMetadataSql(row)
-  }
-
-  protected override deleteTypeormMetadataSql(
-    row: Parameters<BetterSqlite3QueryRunner['deleteTypeormMetadataSql']>[0],
-  ): Query {
-    return row.type === MetadataTableType.GENERATED_COLUMN ? NOTHING : super.deleteTypeormMetadataSql(row)
-  }
-
   private async alter(table: TableName, change: string): Promise<void> {
     const name = nameOf(table)
     await this.query(`ALTER TABLE ${this.driver.escape(name)} ${change}`).catch((error: unknown) => {
       throw explainRejection(error, name)
     })
-  }
-
-  /** Reads a changed table again, also into an object that the migration holds. */
-  private async reload(table: TableName): Promise<void> {
-    const changed = await this.getTable(nameOf(table))
-    if (changed && table instanceof Table) Object.assign(table, changed)
   }
 
   /** The indexes of `CREATE INDEX` that have a column. */
@@ -327,12 +289,11 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
         definition.removeConstraints((one) => one.text === found.text && hasColumns(one, found.columns))
       }
     })
-    await this.reload(table)
+    await reload(this, table, nameOf(table))
   }
 }
 
-/** The statement that is run instead of one for TypeORM's table with the expressions of generated columns. */
-const NOTHING = new Query('SELECT 1 WHERE 0')
+readExpressions(SqliteSchemaRunner)
 
 function nameOf(thing: { name?: string } | string): string {
   return typeof thing === 'string' ? thing : (thing.name ?? '')

@@ -1,0 +1,151 @@
+import type { EntityManager } from 'typeorm'
+import {
+  bearerToken,
+  declareMembers,
+  engineOf,
+  keyOwner,
+  logFields,
+  restoreOnRetry,
+  selectLocked,
+} from '../extension.js'
+import {
+  DeclarationError,
+  Forbidden,
+  RecordNotFound,
+  type Context,
+  type Database,
+  type Model,
+} from '../index.js'
+import type { Actor, Invitation, Membership, TeamOptions } from './declarations.js'
+import { guard } from './guard.js'
+import { knownUsers, Roles, type KnownUser } from './roles.js'
+
+/** Who changes something in a team, with the role that the user has when the team is locked. */
+interface Entrance {
+  team: string
+  user: Actor
+  rank: number
+}
+
+/** Knows and locks the roles of users. */
+export class Access<
+  Team extends Model,
+  Member extends Membership,
+  Invited extends Invitation,
+  Role extends string,
+> {
+  readonly roles: Roles
+
+  constructor(
+    private readonly database: Database,
+    private readonly options: TeamOptions<Team, Member, Invited, Role>,
+  ) {
+    const { team, membership, invitation, roles } = options
+    if (new Set(roles).size < Math.max(2, roles.length))
+      throw new DeclarationError(
+        `The roles of teamMembers() are ${roles.join(', ')}. Name at least two different ones, the highest first.`,
+      )
+    this.roles = new Roles(roles)
+    const exempt = [membership, invitation]
+    exempt.forEach(guard)
+    const visible = (ctx: object) => this.roles.teamsOf(userOf(ctx))
+    declareMembers(membership, { team, visible, exempt, role: roles.at(-1) ?? '' })
+  }
+
+  /** The key of the team in memberships, invitations and records: `branch_id`. */
+  get key(): string {
+    const { team, membership } = this.options
+    const { relations, targetName } = this.database.getMetadata(membership)
+    const relation = relations.find(({ inverseEntityMetadata: { target } }) => target === team)
+    const [key] = relation?.joinColumns ?? []
+    if (key) return key.propertyName
+    throw new DeclarationError(
+      `teamMembers() needs the team of a ${targetName}, but ${targetName} has no relation to ${team.name}. Add a ` +
+        '@ManyToOne relation with its key.',
+    )
+  }
+
+  /** Reads the memberships of the user of a request. */
+  async admit(ctx: Context): Promise<void> {
+    const user = userOf(ctx)
+    if (!user) return
+    const { membership, administrators } = this.options
+    const { key } = this
+    const rows = await this.database.read((tx) =>
+      tx
+        .createQueryBuilder(membership, 'membership')
+        .select(['membership.id AS id', 'membership.role AS role', `membership.${key} AS team`])
+        .where('membership.user_id = :user', { user: user.id })
+        .getRawMany<{ id: string; role: string; team: string }>(),
+    )
+    const token: unknown = Reflect.get(bearerToken.get(ctx) ?? {}, key) ?? undefined
+    const own = rows.filter(({ team }) => token === undefined || team === token)
+    const memberships = new Map(own.map(({ team, ...known }) => [team, known]))
+    const isAdministrator = token === undefined && administrators?.(user) === true
+    if (isAdministrator) logFields(ctx, { administrator: true })
+    knownUsers.set(user, { memberships, isAdministrator })
+    restoreOnRetry(ctx, () => {
+      const known = knownUsers.get(user)
+      return () => known && knownUsers.set(user, known)
+    })
+    const place = ctx.params[key]
+    if (token !== undefined) limitToken(ctx, memberships.size > 0, place !== undefined)
+    const id = place && (memberships.get(place)?.id ?? (isAdministrator && 'administrator'))
+    if (id) keyOwner.set(ctx, id)
+  }
+
+  /**
+   * Locks the team of a record, and reads the role of the user of a request in it again.
+   *
+   * @throws RecordNotFound (404) when the user is not, or no longer, a member
+   */
+  async enter(ctx: Context, record: Model): Promise<Entrance> {
+    const { team, membership, administrators } = this.options
+    const user = userOf(ctx)
+    const id: unknown = Reflect.get(record, this.key)
+    const isKnown = this.roles.roleIn(user, id) !== undefined
+    const [row] = isKnown ? await this.lockRows(ctx.tx, team, { id }) : []
+    if (!user || !row || typeof id !== 'string') throw new RecordNotFound(team.name)
+    const known = knownUsers.get(user)
+    if (known?.isAdministrator && administrators?.(user) === true) return { team: id, user, rank: 0 }
+    const [own] = await this.lockRows(ctx.tx, membership, this.keysOf(id, user))
+    if (!this.roles.has(own?.['role'])) throw new RecordNotFound(team.name)
+    return { team: id, user, rank: this.roles.rank(own['role']) }
+  }
+
+  /** The conditions of the membership of a user. */
+  keysOf(team: string | undefined, user: Actor): object {
+    return { [this.key]: team, user_id: user.id }
+  }
+
+  /** Lets the policies of this request know that a membership has changed. */
+  know(user: Actor, team: string, member: Member | undefined): void {
+    const known: KnownUser = knownUsers.get(user) ?? { memberships: new Map(), isAdministrator: false }
+    const memberships = new Map(known.memberships)
+    if (member) memberships.set(team, member)
+    else memberships.delete(team)
+    knownUsers.set(user, { ...known, memberships })
+  }
+
+  /** Reads rows as they are now, and locks them as an UPDATE does, so that whoever refers to them does not wait. */
+  lockRows(tx: EntityManager, model: new () => Model, where: object) {
+    const metadata = tx.dataSource.getMetadata(model)
+    const lock = engineOf(tx.dataSource).rowLocks?.likeUpdate
+    return selectLocked(tx, metadata, metadata.columns, where, lock, false)
+  }
+}
+
+/** Limits a request with a token of one team: it needs this team in its path, and no token outlives the membership. */
+function limitToken(ctx: Context, isMember: boolean, hasTeam: boolean): void {
+  if (!isMember) {
+    Object.assign(ctx, { user: undefined })
+    ctx.state['currentUser'] = undefined
+  } else if (!hasTeam && ctx.route.middleware.some(({ extension }) => extension?.admits)) {
+    throw new Forbidden('This token is for one team only. Use it for addresses of this team.')
+  }
+}
+
+/** The user of a request. */
+export function userOf(ctx: object): Actor | undefined {
+  return Reflect.get(ctx, 'user') as Actor | undefined
+}

@@ -1,0 +1,117 @@
+import type { EntityManager } from 'typeorm'
+import type { Duration } from '../extension.js'
+import type { Context, JobContext, Middleware, Model, ValidationErrors } from '../index.js'
+import type { RolePolicyClass } from './role-policy.js'
+
+/** A user who is a member, or becomes one. */
+export interface Actor extends Model {
+  email: string
+}
+
+/** The attributes that the model of members has, besides the key of the team. */
+export interface Membership extends Model {
+  user_id: string
+  role: string
+}
+
+/** The attributes that the model of invitations has, besides the key of the team. */
+export interface Invitation extends Model {
+  email: string
+  role: string
+  /** The SHA-256 of the token in the link. */
+  token_hash: string
+  expires_at: Date
+  inviter_id: string | null
+}
+
+/** The options of `teamMembers`. */
+export interface TeamOptions<
+  Team extends Model,
+  Member extends Membership,
+  Invited extends Invitation,
+  Role extends string,
+> {
+  team: new () => Team
+  membership: new () => Member
+  invitation: new () => Invited
+  /** The roles, the highest first: `['owner', 'manager', 'clerk']`. */
+  roles: readonly [Role, Role, ...Role[]]
+  /** Whether a user has the highest role in every team without being a member: `(user) => user.admin`. */
+  // The application has its own class of users.
+  // oxlint-disable-next-line no-explicit-any
+  administrators?(user: any): boolean
+  /** The time for which an invitation is open (7 days). */
+  expires?: Duration
+}
+
+/** The members of the teams of an application: a middleware that reads the roles of `ctx.user`, and the methods that change them. */
+export interface TeamMembers<
+  Team extends Model = Model,
+  Member extends Membership = Membership,
+  Invited extends Invitation = Invitation,
+  Role extends string = string,
+> extends Middleware {
+  /** The class that the policies of the teams' records extend. */
+  readonly RolePolicy: RolePolicyClass<Role>
+
+  /**
+   * Saves a new team, with `ctx.user` as its first member, who has the highest role.
+   *
+   * @returns the errors, or undefined if the team was saved
+   */
+  create(ctx: Context, team: Team): Promise<ValidationErrors | undefined>
+  /** The same without a request, for seeds and specs. */
+  create(tx: EntityManager, team: Team, user: Actor): Promise<ValidationErrors | undefined>
+
+  /**
+   * Invites an address with a role to the team of the invitation's key. An open invitation of the same address is replaced, so that
+   * its link is dead.
+   *
+   * @returns the token for the link in a mail, or the errors
+   * @throws Forbidden (403) when the role, or that of the replaced invitation, is above that of `ctx.user`
+   */
+  invite(
+    ctx: Context,
+    invitation: Invited,
+  ): Promise<{ errors: ValidationErrors; token?: undefined } | { errors?: undefined; token: string }>
+
+  /**
+   * Reads the open invitation of a token, with its team and its inviter.
+   *
+   * @throws InvitationGone (410) when there is none
+   */
+  invitation(token: unknown): Promise<Invited>
+
+  /**
+   * Accepts an invitation, once. A user who is a member already keeps the role.
+   *
+   * @throws InvitationGone (410) when the invitation is not open
+   * @throws Forbidden (403) when it is for another address
+   * @throws ValidationErrors (422) when the team has too many members, or the user too many teams
+   */
+  accept(ctx: Context, token: unknown, user: Actor): Promise<Member>
+
+  /**
+   * Gives a member another role.
+   *
+   * @returns the errors, or undefined if the member was saved: 422 for an unknown role, 409 for the last owner
+   * @throws Forbidden (403) when the member's present or new role is above that of `ctx.user`
+   */
+  changeRole(ctx: Context, membership: Member, role: unknown): Promise<ValidationErrors | undefined>
+
+  /**
+   * Removes a member, who may be `ctx.user`, or withdraws an invitation.
+   *
+   * @throws Forbidden (403) when its role is above that of `ctx.user`
+   * @throws ValidationErrors (409) for the last owner
+   */
+  remove(ctx: Context, record: Member | Invited): Promise<void>
+
+  /**
+   * Deletes up to 1,000 records inside of a team, so that the team can be deleted. Call it in a job, until it returns 0.
+   *
+   * @returns the number of records
+   * @throws ValidationErrors (409) when records that are left refer to each other
+   */
+  empty(job: JobContext, team: Team): Promise<number>
+}

@@ -1,0 +1,65 @@
+import type { EntityManager, EntityMetadata } from 'typeorm'
+import { chainsOf, conditionOn } from '../extension.js'
+import { ValidationErrors, type JobContext, type Model } from '../index.js'
+import { isGuarded } from './guard.js'
+
+/** The number of records that are deleted at once. */
+const maxDeleted = 1000
+
+/**
+ * Deletes up to 1,000 records inside of a team, those first to which no other ones refer.
+ *
+ * @returns the number of records
+ * @throws ValidationErrors (409) when records that are left refer to each other
+ */
+export async function emptyTeam(job: JobContext, team: Model): Promise<number> {
+  const { tx } = job
+  const models = childrenFirst(tx.dataSource).flatMap((metadata) => {
+    const chain = chainsOf(metadata).find(
+      ({ model, members }) => model.target === team.constructor && !members,
+    )
+    return chain && !isGuarded(metadata.target) ? [{ metadata, chain }] : []
+  })
+  let count = 0
+  let refusal: unknown
+  let before: number
+  do {
+    before = count
+    refusal = undefined
+    for (const { metadata, chain } of models) {
+      const where = conditionOn(chain, team.id)
+      const order = { id: 'DESC' } as object
+      const records = await tx.find<Model>(metadata.target, { where, order, take: maxDeleted - count })
+      for (const record of records) {
+        const refused = await job.destroy(record).then(() => undefined, rejectUnlessReferred)
+        if (refused) refusal = refused
+        else count += 1
+      }
+      if (count === maxDeleted) return count
+    }
+    // A record that was refused may be free now.
+  } while (count > before && refusal)
+  if (count === 0 && refusal) throw refusal
+  return count
+}
+
+/** The models of a database, each before those to which it refers. */
+function childrenFirst({ entityMetadatas }: EntityManager['dataSource']): EntityMetadata[] {
+  const sorted = new Set<EntityMetadata>()
+  const above = new Set<EntityMetadata>()
+  const visit = (metadata: EntityMetadata): void => {
+    if (above.has(metadata)) return
+    above.add(metadata)
+    for (const other of entityMetadatas)
+      if (other.relations.some((it) => it.isOwning && it.inverseEntityMetadata === metadata)) visit(other)
+    sorted.add(metadata)
+  }
+  for (const metadata of entityMetadatas) if (typeof metadata.target === 'function') visit(metadata)
+  return [...sorted].filter(({ target }) => typeof target === 'function')
+}
+
+/** Returns the error of a record that cannot be deleted, because another one refers to it. */
+function rejectUnlessReferred(error: unknown): ValidationErrors {
+  if (error instanceof ValidationErrors && error.status === 409) return error
+  throw error
+}

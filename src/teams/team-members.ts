@@ -1,0 +1,66 @@
+import type { Next } from 'koa'
+import type { Context, Database, Model } from '../index.js'
+import { Access } from './access.js'
+import { Changes } from './changes.js'
+import type { Invitation, Membership, TeamMembers, TeamOptions } from './declarations.js'
+import { emptyTeam } from './empty-team.js'
+import { rolePolicy, type PolicyMembers } from './role-policy.js'
+import { knownUsers } from './roles.js'
+
+/**
+ * Creates the middleware that reads the memberships of `ctx.user`, with one query, and the methods that change them. Declare it
+ * below `authenticate()`.
+ *
+ * @example
+ * export const roles = ['owner', 'manager', 'clerk', 'viewer'] as const
+ * export const branches = teamMembers(database, { team: Branch, membership: Membership, invitation: Invitation, roles })
+ * export const { RolePolicy } = branches
+ * @throws DeclarationError when `expires` is malformed, or when the roles are fewer than two or repeat one
+ */
+export function teamMembers<
+  Team extends Model,
+  Member extends Membership,
+  Invited extends Invitation,
+  const Role extends string,
+>(
+  database: Database,
+  options: TeamOptions<Team, Member, Invited, Role>,
+): TeamMembers<Team, Member, Invited, Role> {
+  const access = new Access(database, options)
+  const changes = new Changes(database, options, access)
+
+  function teamMembers(ctx: Context, next: Next): Promise<unknown> {
+    return access.admit(ctx).then(next)
+  }
+
+  const { team } = options
+  const shared: PolicyMembers<Role> = {
+    roles: access.roles as PolicyMembers<Role>['roles'],
+    team,
+    middleware: teamMembers,
+    get key() {
+      return access.key
+    },
+    assume(user, id, role) {
+      const memberships = new Map([[id, { id, role }]])
+      knownUsers.set(user, { memberships, isAdministrator: false })
+      return user
+    },
+    hasKey: (model) =>
+      database.hasMetadata(model) &&
+      database.getMetadata(model).findColumnWithPropertyName(access.key) !== undefined,
+  }
+  return Object.assign(teamMembers, {
+    beforeBody: true,
+    // The key is derived from the models, which may lack it.
+    extension: { checkRoutes: async () => void access.key },
+    RolePolicy: rolePolicy(shared),
+    create: changes.create.bind(changes),
+    invite: changes.invite.bind(changes),
+    invitation: changes.findInvitation.bind(changes),
+    accept: changes.accept.bind(changes),
+    changeRole: changes.changeRole.bind(changes),
+    remove: changes.remove.bind(changes),
+    empty: emptyTeam,
+  }) as TeamMembers<Team, Member, Invited, Role>
+}

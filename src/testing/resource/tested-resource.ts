@@ -1,0 +1,165 @@
+import type { Model } from '../../models/model.js'
+import { collectionName, recordName, wordsOf, type Words } from '../../naming/words.js'
+import type { Client, ClientResponse, RequestOptions } from '../client.js'
+import { sampleFile } from '../sample-file.js'
+import type { ResourceDescription } from './description.js'
+import { check, type Expected } from './expected.js'
+
+/** The format of a request and its response. A form belongs to a page, and its response is HTML. */
+export type Format = 'html' | 'json' | 'xml' | 'form' | 'csv'
+
+/** A handler, its method and path, and the path of the page with its form. */
+export type Target = readonly [handler: string, method: string, path: string, page?: string]
+
+type Handler = 'list' | 'show' | 'new' | 'create' | 'edit' | 'update' | 'destroy'
+
+/** A resource during its tests. */
+export class TestedResource {
+  /** The record that the tests find. */
+  record!: Model
+  /** The values of a new record. */
+  values!: object
+  readonly words: Words
+  readonly hasPages: boolean
+  /** The record in titles: `a post`, or `the profile` if there is only one. */
+  readonly aRecord: string
+  readonly formats: readonly Format[]
+
+  constructor(
+    private readonly client: Client,
+    readonly description: ResourceDescription<Model>,
+  ) {
+    const { name, pages, singular } = description
+    this.words = wordsOf(name, collectionName(name))
+    this.hasPages = pages ?? client.accept === 'html'
+    this.aRecord = singular ? `the ${this.words.one}` : this.words.aOne
+    this.formats = this.hasPages ? ['html', 'json', 'xml'] : ['json', 'xml']
+  }
+
+  /** Creates the record, and the values of a new one. */
+  async prepare(): Promise<void> {
+    const { record, values } = this.description
+    this.record = await this.make(record)
+    this.values = typeof values === 'function' ? await values() : values
+  }
+
+  /** Creates a record that belongs to the parent and the owner. */
+  make(values: Partial<Model> = {}): Promise<Model> {
+    return this.description.make({ ...this.description.within?.(), ...values })
+  }
+
+  /** The path of the list, or of the singular resource. */
+  get list(): string {
+    const { path } = this.description
+    return typeof path === 'string' ? path : path()
+  }
+
+  /** The path of the record. */
+  get item(): string {
+    return this.description.singular ? this.list : `${this.list}/${this.record.id}`
+  }
+
+  /** The handlers, with their paths for a record. */
+  at(item = this.item): Record<Handler, Target> {
+    const { list } = this
+    return {
+      list: ['list', 'GET', list],
+      show: ['show', 'GET', item],
+      new: ['new', 'GET', `${list}/new`],
+      create: ['create', 'POST', list, `${list}/new`],
+      edit: ['edit', 'GET', `${item}/edit`],
+      update: ['update', 'PUT', item, `${item}/edit`],
+      destroy: ['destroy', 'DELETE', item, item],
+    }
+  }
+
+  /** Sends a request to a handler of the record, or to any other target, and checks the response. */
+  async expect(
+    target: Handler | Target,
+    format: Format,
+    expected: Expected,
+    values?: object | string,
+    headers: Record<string, string> = {},
+  ): Promise<ClientResponse> {
+    const [handler, method, path, page = path]: Target =
+      typeof target === 'string' ? this.at()[target] : target
+    const isForm = format === 'form'
+    const accept = isForm ? 'html' : format === 'csv' ? 'text/csv' : format
+    // The page contains a token, which the client sends with the form.
+    const withFiles = values !== undefined && values === this.values && this.requiredFiles.length > 0
+    if (isForm || (withFiles && this.hasPages)) await this.expect([`page with the form of ${handler}`, 'GET', page], 'html', { status: 200 })
+    const body =
+      typeof values === 'string'
+        ? csvOf(values)
+        : withFiles
+          ? { form: { ...formOf(values), ...Object.fromEntries(this.requiredFiles) } }
+          : this.bodyOf(method, format, values)
+    const sent = isForm ? 'POST' : method
+    const request = `${handler} ${isForm ? 'from a form' : `as ${format.toUpperCase()}`} (${sent} ${path})`
+    // The client itself rejects a response that differs from the OpenAPI document.
+    const response = await this.client
+      .request(sent, path, { accept, headers, ...body })
+      .catch((error: Error) => {
+        throw Object.assign(error, { message: `${request}: ${error.message}` })
+      })
+    check(request, response, expected)
+    return response
+  }
+
+  /** The files that a new record needs. They are sent in a form, and the response has any format. */
+  private get requiredFiles(): [name: string, file: File][] {
+    const { files = {}, required = [] } = this.description
+    const names = Object.keys(files).filter((name) => (required as readonly string[]).includes(name))
+    return names.map((name) => [name, sampleFile([files[name] ?? ''].flat()[0])])
+  }
+
+  /** Changes files of the record by a multipart form, and returns the record as JSON. */
+  async sendFile(name: string, value: File | string): Promise<ClientResponse> {
+    if (this.hasPages) await this.expect('edit', 'html', { status: 200 })
+    return this.client.put(this.item, { form: { [name]: value }, accept: 'json' })
+  }
+
+  /** Reads a file, as a browser does. */
+  readFile(url: string): Promise<ClientResponse> {
+    return this.client.get(url)
+  }
+
+  private bodyOf(method: string, format: Format, values?: object): RequestOptions {
+    if (format === 'form')
+      return { form: { ...(method !== 'POST' && { _method: method }), ...formOf(values) } }
+    if (format !== 'xml') return { json: values }
+    return values ? { xml: { [elementOf(this.record)]: formOf(values) } } : {}
+  }
+
+  /** Checks what a handler has done to the record, or to the one of a path. */
+  expectAfter(handler: Handler, expected: Expected, path = this.item): Promise<ClientResponse> {
+    return this.expect([`show after ${handler}`, 'GET', path], 'json', expected)
+  }
+
+  /** Deletes the record if there can be no other one. */
+  async makeRoom(): Promise<void> {
+    const { singular, onlyOne } = this.description
+    if (singular || onlyOne) await this.expect('destroy', 'json', { status: 200 })
+  }
+}
+
+/** A CSV file as a body. */
+function csvOf(body: string): RequestOptions {
+  return { body, headers: { 'content-type': 'text/csv' } }
+}
+
+/** The name of a record's element in XML. The record itself may have a `constructor` attribute. */
+function elementOf(record: Model): string {
+  return recordName((Object.getPrototypeOf(record) as Model).constructor.name)
+}
+
+/** The fields of a form. A field contains JSON as text. */
+function formOf(values: object = {}): Record<string, string | string[]> {
+  const textOf = (value: unknown) => (Object(value) === value ? JSON.stringify(value) : String(value ?? ''))
+  return Object.fromEntries(
+    Object.entries(values).map(([name, value]: [string, unknown]) => [
+      name,
+      Array.isArray(value) ? value.map(textOf) : textOf(value),
+    ]),
+  )
+}

@@ -1,0 +1,380 @@
+import assert from 'node:assert'
+import { newId } from '../models/ids.js'
+import { relationIdsOf } from '../models/attributes/attributes.js'
+import type { Model } from '../models/model.js'
+import { CustomFilter } from '../records/lists/declaration.js'
+import { conditionOn } from '../records/references.js'
+import { chainsOf, enclosuresOf } from '../records/within.js'
+import type { DeclaredRoute } from '../routing/declared-route.js'
+import type { Client, ClientResponse } from './client.js'
+import { membersOf, type Mocha } from './policies.js'
+
+/**
+ * Declares one test for each route below a team. A member of another team must get 404 there, an id of another team in the path, in a
+ * reference, in a filter or in a list of ids must have the same response as an unknown one, a value that another team has must be free,
+ * and no response may contain a text of another team. A route that needs more than its resource says is skipped, so that the
+ * report names it.
+ *
+ * @example
+ * describe('Teams', () => {
+ *   isolate()
+ *   describeIsolation(client)
+ * })
+ */
+export function describeIsolation(client: Client): void {
+  const { describe, it, before } = globalThis as unknown as Mocha
+  describe('The isolation of teams', () => {
+    let walk: Walk | undefined
+    before(async () => {
+      walk = await Walk.begin(client)
+    })
+    for (const route of routesOf(client))
+      it(`holds in ${route.method} ${route.path}`, async function () {
+        const { leaks, isFilled } = (await walk?.visit(route)) ?? { leaks: [], isFilled: false }
+        assert.deepEqual(leaks, [])
+        if (!isFilled) this.skip()
+      })
+  })
+}
+
+/** What the policies of an application say of teams. */
+function membersIn({ app }: Client) {
+  const policies = app.routes.flatMap(({ resource }) => resource?.policies ?? [])
+  const [members] = policies.flatMap(({ policy }) => membersOf(policy) ?? [])
+  if (members) return members
+  throw new Error('No policy of the application extends RolePolicy, so it has no teams to isolate.')
+}
+
+function routesOf(client: Client): DeclaredRoute[] {
+  const { team } = membersIn(client)
+  return client.app.routes.filter(
+    (route) => route.isWritten && placesOf(route)?.some(({ model }) => model === team),
+  )
+}
+
+/** A parameter of a path, and the record whose property it has. */
+interface Place {
+  param: string
+  property: string
+  model: new () => Model
+}
+
+/** The parameters of a route; undefined if a parameter belongs to no record. */
+function placesOf({ parents, pattern, resource }: DeclaredRoute): Place[] | undefined {
+  const { model, param, itemKey = 'id' } = resource ?? {}
+  const all = [...parents, { model, param, property: itemKey }].flatMap((place) =>
+    place.model && place.param !== undefined ? [place as Place] : [],
+  )
+  const places = pattern.params.map((name) => all.find((place) => place.param === name))
+  return places.includes(undefined) ? undefined : (places as Place[])
+}
+
+/** A team with a member, and records of each model. */
+class Side {
+  private readonly made = new Map<Function, Model>()
+
+  constructor(
+    readonly client: Client,
+    readonly team: Model,
+    readonly user: Model,
+  ) {
+    this.made.set(team.constructor, team)
+    this.made.set(user.constructor, user)
+  }
+
+  /** The record of a model in the team. */
+  async record(model: new () => Model): Promise<Model> {
+    const found = this.made.get(model) ?? (await this.make(model))
+    this.made.set(model, found)
+    return found
+  }
+
+  /** Creates a further record of a model in the team. */
+  async make(model: new () => Model): Promise<Model> {
+    const { database, factory } = this.client.recordsOf()
+    const keys: Record<string, unknown> = {}
+    for (const { relation, key } of enclosuresOf(database.getMetadata(model)))
+      keys[key.propertyName] = (
+        await this.record(relation.inverseEntityMetadata.target as new () => Model)
+      ).id
+    return factory.make(model, keys)
+  }
+
+  get records(): Model[] {
+    return [...this.made.values()]
+  }
+}
+
+/** Sends requests of a member of one team. */
+class Walk {
+  private leaks: string[] = []
+
+  private constructor(
+    private readonly ours: Side,
+    private readonly theirs: Side,
+  ) {}
+
+  static async begin(client: Client): Promise<Walk> {
+    const [highest] = membersIn(client).roles.names
+    const makeSide = async (): Promise<Side> => {
+      const team = await client.helper('makeTeam')()
+      const user = await client.helper('makeMember')(team, highest)
+      const own = client.another()
+      await client.helper('signIn')(own, user)
+      // A page has the token of forms.
+      await own.get('/', { accept: 'html', contract: false })
+      return new Side(own, team, user)
+    }
+    const walk = new Walk(await makeSide(), await makeSide())
+    for (const { resource } of routesOf(client)) {
+      const model = resource?.model as (new () => Model) | undefined
+      for (const one of model ? [model, ...walk.referencesOf(model).values()] : [])
+        for (const side of [walk.ours, walk.theirs]) await side.record(one)
+    }
+    return walk
+  }
+
+  /** Returns what a route tells of the other team, and whether it could be filled with records of the own one. */
+  async visit(route: DeclaredRoute): Promise<{ leaks: readonly string[]; isFilled: boolean }> {
+    this.leaks = []
+    const places = placesOf(route) ?? []
+    const { model } = route.resource ?? {}
+    const own = new Map<Place, string>()
+    for (const place of places) {
+      const isOwn = place.model === model && place.model !== this.ours.team.constructor
+      const record = isOwn ? await this.ours.make(place.model) : await this.ours.record(place.model)
+      own.set(place, String(Reflect.get(record, place.property)))
+    }
+    const body = await this.bodyOf(route)
+    // A further record, because the own team will have its values.
+    const isTeam = model === this.ours.team.constructor
+    const twin = body && model && !isTeam ? await this.theirs.make(model as new () => Model) : undefined
+    const before = await this.theirRows()
+    await this.visitPlaces(route, places, own, body && { ...body, ...(await this.idsFor(route)) })
+    if (body) await this.visitReferences(route, own, body)
+    if (body && twin) await this.visitValues(route, own, twin)
+    if (route.resource?.action === 'list') await this.visitQueries(route, own)
+    // The team itself is needed until the end.
+    const isEnd = route.method === 'DELETE' && isTeam
+    const isFilled = isEnd || (await this.visitOwn(route, own, body))
+    if ((await this.theirRows()) !== before) this.leaks.push('It changes records of another team.')
+    return { leaks: [...new Set(this.leaks)], isFilled }
+  }
+
+  /** Sends the ids of the other team in the path. */
+  private async visitPlaces(
+    route: DeclaredRoute,
+    places: readonly Place[],
+    own: ReadonlyMap<Place, string>,
+    body: object | undefined,
+  ): Promise<void> {
+    const theirs = new Map(own)
+    for (const place of places) {
+      const id = String(Reflect.get(await this.theirs.record(place.model), place.property))
+      theirs.set(place, id)
+      await this.compare(`its parameter "${place.param}"`, id, (value) =>
+        this.send(route, new Map([...own, [place, value]]), body),
+      )
+    }
+    const { status } = await this.send(route, theirs, body)
+    // The page of an import is the same for every team, and for unknown ones.
+    if (status !== 404 && route.resource?.forMany !== 'page')
+      this.leaks.push(`A member of another team gets ${status} instead of 404.`)
+  }
+
+  /** Sends the ids of the other team in references, and in a list of ids. */
+  private async visitReferences(
+    route: DeclaredRoute,
+    own: ReadonlyMap<Place, string>,
+    body: Record<string, unknown>,
+  ): Promise<void> {
+    const model = route.resource?.model as new () => Model
+    for (const [name, target] of this.referencesOf(model)) {
+      if (!(name in body)) continue
+      const { id } = await this.theirs.record(target)
+      await this.compare(`the reference "${name}"`, id, (value) =>
+        this.send(route, own, { ...body, [name]: Array.isArray(body[name]) ? [value] : value }),
+      )
+    }
+    const record = await this.theirs.record(model)
+    if (takesIds(route))
+      await this.compare('a list of ids', record.id, (id) => this.send(route, own, { ...body, ids: [id] }))
+  }
+
+  /** Sends the values that a record of the other team has. */
+  private async visitValues(
+    route: DeclaredRoute,
+    own: ReadonlyMap<Place, string>,
+    record: Model,
+  ): Promise<void> {
+    const body = (await this.bodyOf(route)) ?? {}
+    const references = this.referencesOf(record.constructor as new () => Model)
+    const taken = Object.keys(body).filter((name) => typeof body[name] === 'string' && !references.has(name))
+    const values = Object.fromEntries(taken.map((name) => [name, Reflect.get(record, name) as unknown]))
+    const free = await this.send(route, own, body)
+    const other = await this.send(route, own, { ...(await this.bodyOf(route)), ...values })
+    if (free.status !== other.status)
+      this.leaks.push(`A value that another team has gets ${other.status}, and a new one ${free.status}.`)
+  }
+
+  /** Sends filters with the values of the other team, and includes all that the list can include. */
+  private async visitQueries(route: DeclaredRoute, own: ReadonlyMap<Place, string>): Promise<void> {
+    const { model, queryable } = route.resource ?? {}
+    const references = this.referencesOf(model as new () => Model)
+    for (const [name, declared] of Object.entries(queryable?.filter ?? {})) {
+      const target = references.get(name)
+      const isText = declared instanceof CustomFilter && ['string', 'text', 'uuid'].includes(declared.kind)
+      const values = target ? [(await this.theirs.record(target)).id] : isText ? this.planted : []
+      for (const value of values)
+        await this.compare(`the filter "${name}"`, value, (one) =>
+          this.send(route, own, undefined, `?${name}=${encodeURIComponent(one)}`),
+        )
+    }
+    const { include = [] } = queryable ?? {}
+    const names = Array.isArray(include) ? include : Object.keys(include)
+    if (names.length > 0) await this.send(route, own, undefined, `?include=${names.join(',')}`)
+    if (route.resource?.many?.csv) await this.send(route, own, undefined, '', 'text/csv')
+  }
+
+  /** Sends a request that should succeed. */
+  private async visitOwn(
+    route: DeclaredRoute,
+    own: ReadonlyMap<Place, string>,
+    body: object | undefined,
+  ): Promise<boolean> {
+    const isRead = route.method === 'GET'
+    const responses = [
+      ...(isRead ? [await this.send(route, own, undefined, '', 'html')] : []),
+      await this.send(
+        route,
+        own,
+        body && { ...body, ...(await this.bodyOf(route)), ...(await this.idsFor(route)) },
+      ),
+    ]
+    return responses.some(({ status }) => status < 400 || status === 403 || status === 409)
+  }
+
+  /** A list with the id of an own record, for a handler that is not one of the usual ones. */
+  private async idsFor(route: DeclaredRoute): Promise<object> {
+    const { resource } = route
+    if (!takesIds(route) || !resource?.model) return {}
+    return { ids: [(await this.ours.make(resource.model as new () => Model)).id] }
+  }
+
+  /** Compares the responses to a value of the other team and to an unknown one. */
+  private async compare(
+    what: string,
+    value: string,
+    send: (value: string) => Promise<ClientResponse>,
+  ): Promise<void> {
+    const unknown = newId()
+    const [known, other] = [await send(value), await send(unknown)]
+    if (known.status !== other.status)
+      this.leaks.push(
+        `A value of another team in ${what} gets ${known.status}, and an unknown one ${other.status}.`,
+      )
+    else if (shapeOf(known, value) !== shapeOf(other, unknown))
+      this.leaks.push(`A value of another team in ${what} gets another response than an unknown one.`)
+  }
+
+  /** Sends a request of the own member, and searches the response for texts of the other team that the request did not contain. */
+  private async send(
+    route: DeclaredRoute,
+    params: ReadonlyMap<Place, string>,
+    body?: object,
+    query = '',
+    accept = 'json',
+  ): Promise<ClientResponse> {
+    const path = [...params].reduce(
+      (text, [{ param }, value]) => text.replace(new RegExp(`\\{${param}\\}`), value),
+      route.path,
+    )
+    const sentBody =
+      body && (route.resource?.forMany === 'import' ? { form: toCsvForm(body) } : { json: body })
+    const options = { accept, contract: false as const, ...sentBody }
+    const response = await this.ours.client.request(route.method, path + query, options)
+    const sent = path + decodeURIComponent(query) + JSON.stringify(body ?? '')
+    for (const text of this.planted)
+      if (response.text.includes(text) && !sent.includes(text))
+        this.leaks.push(`It shows ${JSON.stringify(text)} of another team.`)
+    return response
+  }
+
+  /** The texts and ids that only records of the other team have. */
+  private get planted(): string[] {
+    const own = new Set(textsOf(this.ours.records))
+    return [...new Set(textsOf(this.theirs.records))].filter((text) => text.length > 7 && !own.has(text))
+  }
+
+  /** A body with new values, and with references to records of the own team. */
+  private async bodyOf({ resource, readsBody }: DeclaredRoute): Promise<Record<string, unknown> | undefined> {
+    const { model, fields } = resource ?? {}
+    if (!readsBody || !model) return undefined
+    const record = this.ours.client.recordsOf().factory.build(model as new () => Model)
+    const body: Record<string, unknown> = {}
+    const references = this.referencesOf(model as new () => Model)
+    for (const name of fields ?? Object.keys(record)) {
+      const target = references.get(name)
+      const isList = relationIdsOf(model).some((property) => property.name === name)
+      const id = target && (await this.ours.record(target)).id
+      const value: unknown = id ?? Reflect.get(record, name)
+      if (value !== undefined) body[name] = isList && id ? [id] : value
+    }
+    return body
+  }
+
+  /** The attributes of a model that refer to records, and the models of those. */
+  private referencesOf(model: new () => Model): Map<string, new () => Model> {
+    const { relations } = this.ours.client.recordsOf().database.getMetadata(model)
+    const lists = new Map(relationIdsOf(model).map(({ name, relation }) => [relation, name]))
+    const entries = relations.flatMap(
+      ({ propertyName, joinColumns, isManyToMany, inverseEntityMetadata }) => {
+        const name = isManyToMany ? lists.get(propertyName) : joinColumns[0]?.propertyName
+        const { target } = inverseEntityMetadata
+        return name !== undefined && typeof target === 'function'
+          ? [[name, target as new () => Model] as const]
+          : []
+      },
+    )
+    return new Map(entries)
+  }
+
+  /** All rows of the other team, as a text to compare. */
+  private async theirRows(): Promise<string> {
+    const { tx } = this.ours.client
+    const rows: unknown[] = []
+    for (const metadata of tx.dataSource.entityMetadatas) {
+      const isTeam = metadata.target === this.theirs.team.constructor
+      const chain = chainsOf(metadata).find(
+        ({ model, members }) => model.target === this.theirs.team.constructor && !members,
+      )
+      const { id } = this.theirs.team
+      const where = isTeam ? { id } : chain && conditionOn(chain, id)
+      if (where) rows.push(await tx.find(metadata.target, { where, order: { id: 'ASC' } }))
+    }
+    return JSON.stringify(rows)
+  }
+}
+
+/** Whether a handler may read a list of ids. */
+function takesIds({ resource }: DeclaredRoute): boolean {
+  return resource?.forMany === 'bulk' || !['create', 'update', 'destroy'].includes(resource?.action ?? '')
+}
+
+/** The form with a CSV file of one line. */
+function toCsvForm(body: object): FormData {
+  const cells = Object.entries(body).filter(([, value]) => !Array.isArray(value))
+  const lines = [cells.map(([name]) => name), cells.map(([, value]) => JSON.stringify(value))]
+  const form = new FormData()
+  form.set('file', new File([lines.map((line) => line.join()).join('\n')], 'records.csv'))
+  return form
+}
+
+/** A response without what differs between two equal requests: the value that was sent, ids, tokens and times. */
+function shapeOf({ text }: ClientResponse, sent: string): string {
+  return text.replaceAll(sent, '').replaceAll(/[\w-]{20,}|\d{4}-\d\d-\d\dT[\d:.]+Z/g, '')
+}
+
+function textsOf(records: readonly Model[]): string[] {
+  return records.flatMap((record) => Object.values(record).filter((value) => typeof value === 'string'))
+}
