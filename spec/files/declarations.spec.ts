@@ -78,7 +78,9 @@ describeOnce('storedFiles(database)', () => {
     const app = new App()
     app.use(transaction(empty))
     app.extend(storedFiles(empty))
-    expect(await startError(app)).to.match(/^The database has no table "stored_files".*storedFilesTable\(runner\)/)
+    expect(await startError(app)).to.match(
+      /^The database has no table "stored_files".*storedFilesTable\(runner\)/,
+    )
   })
 
   it('rejects a store in FILES_URL that it does not know, and one that is not writable', async () => {

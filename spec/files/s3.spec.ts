@@ -99,7 +99,9 @@ describeOnce('A server of a bucket that verifies, fails and stalls', () => {
       const content = await buffer(request)
       const { authorization = '', host } = request.headers
       const names = /SignedHeaders=([^,]+)/.exec(authorization)?.[1]?.split(';') ?? []
-      const headers = names.filter((name) => name !== 'host').map((name) => [name, String(request.headers[name])])
+      const headers = names
+        .filter((name) => name !== 'host')
+        .map((name) => [name, String(request.headers[name])])
       const signer = new AwsV4Signer({
         ...credentials,
         method: 'PUT',
@@ -162,7 +164,7 @@ describeOnce('FILES_URL', () => {
     }
   }
 
-  it('names a bucket in the host, or in the path of an endpoint', async () => {
+  it('names a bucket in the host, or in the path of another server', async () => {
     const url = (store: unknown) => Reflect.get(Object(Reflect.get(Object(store), 'bucket')), 'url')
     expect(url(await open('s3://photos/app?region=eu-west-1'))).to.equal(
       'https://photos.s3.eu-west-1.amazonaws.com/app/',
@@ -173,7 +175,9 @@ describeOnce('FILES_URL', () => {
   })
 
   it('is rejected without a region, or if it is malformed', async () => {
-    expect(String(await failure(open('s3://photos')))).to.contain('names the bucket photos without its region')
+    expect(String(await failure(open('s3://photos')))).to.contain(
+      'names the bucket photos without its region',
+    )
     for (const url of ['s3:', 's3://x?endpoint=ftp://y', 'gs://x', 'storage'])
       expect(String(await failure(open(url)))).to.contain(`FILES_URL is "${url}". Use a folder`)
   })

@@ -35,7 +35,10 @@ function checkModels(database: Database): void {
 }
 
 /** @throws DeclarationError when the transaction of a request would be open while its files are stored */
-export function checkRoute({ declaredMiddleware, method, path }: DeclaredRoute, middleware: Middleware): void {
+export function checkRoute(
+  { declaredMiddleware, method, path }: DeclaredRoute,
+  middleware: Middleware,
+): void {
   const above = declaredMiddleware.slice(0, declaredMiddleware.indexOf(middleware))
   const keys = above.find(({ extension }) => extension?.recognizesKeys)
   if (keys)

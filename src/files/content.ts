@@ -1,6 +1,6 @@
 import { open, type FileHandle } from 'node:fs/promises'
 
-/** What the bytes of a file show. */
+/** The type of a file, and the size of an image, as its bytes show them. */
 export interface Content {
   /** The media type. */
   type: string
@@ -49,7 +49,10 @@ const DOCUMENTS: readonly (readonly [type: string, name: string])[] = [
   [`${office}.spreadsheetml.sheet`, 'xl/'],
   [`${office}.presentationml.presentation`, 'ppt/'],
   ['application/vnd.oasis.opendocument.text', 'mimetypeapplication/vnd.oasis.opendocument.text'],
-  ['application/vnd.oasis.opendocument.spreadsheet', 'mimetypeapplication/vnd.oasis.opendocument.spreadsheet'],
+  [
+    'application/vnd.oasis.opendocument.spreadsheet',
+    'mimetypeapplication/vnd.oasis.opendocument.spreadsheet',
+  ],
   ['application/epub+zip', 'mimetypeapplication/epub+zip'],
 ]
 

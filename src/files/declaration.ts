@@ -25,7 +25,7 @@ export interface FileOptions {
   maxSize?: Bytes
   /** The maximum number of pixels of an image, its width times its height (50,000,000). */
   maxPixels?: number
-  /** Smaller copies of an image, by their names: `{ thumb: { width: 320, height: 320 } }`. They need the package `sharp`. */
+  /** Smaller copies of an image, by their names: `{ thumb: { width: 320, height: 320 } }`. They need the `sharp` package. */
   variants?: Readonly<Record<string, VariantOptions>>
 }
 
@@ -47,7 +47,7 @@ const [mebibyte, gibibyte] = [1024 ** 2, 1024 ** 3]
 const largest = 5 * gibibyte
 
 /**
- * Declares an attribute that contains a stored file. Its id is in the column `<name>_id`, which a migration creates.
+ * Declares an attribute that contains a stored file. Its id is in the `<name>_id` column, which a migration creates.
  *
  * @example
  * ```ts
@@ -93,13 +93,19 @@ function declare(
     throw new DeclarationError(
       `The \`maxSize\` of ${owner} is ${JSON.stringify(maxSize)}. Use a number of bytes or a text like "10 MiB", up to 5 GiB.`,
     )
-  checkNumbers(owner, { maxPixels, maxCount }, { maxPixels: { min: 1 }, maxCount: { min: 1, max: 50, isWhole: true } })
+  checkNumbers(
+    owner,
+    { maxPixels, maxCount },
+    { maxPixels: { min: 1 }, maxCount: { min: 1, max: 50, isWhole: true } },
+  )
   const wrong = types.find((type) => !/^[a-z]+\/[a-z0-9][a-z0-9.+-]*$/.test(type))
   if (wrong !== undefined)
     throw new DeclarationError(`${owner} has the type "${wrong}". Use a media type like "image/png".`)
   for (const [variant, { width, height }] of Object.entries(variants)) {
     if (!/^[a-z][a-z0-9_]{0,39}$/.test(variant))
-      throw new DeclarationError(`${owner} has the variant "${variant}". Use a name like "thumb" or "large_2".`)
+      throw new DeclarationError(
+        `${owner} has the variant "${variant}". Use a name like "thumb" or "large_2".`,
+      )
     const range = { min: 1, max: 10_000, isWhole: true }
     checkNumbers(`the variant "${variant}" of ${owner}`, { width, height }, { width: range, height: range })
   }

@@ -4,8 +4,11 @@ import { explainMissingTable, inParts, newId, problemOf, retryConflicts } from '
 import type { Database } from '../index.js'
 import { readRow, type FileRow } from './stored-file.js'
 
-/** What is known of a file before it has a row. */
-export type NewFile = Pick<FileRow, 'filename' | 'content_type' | 'byte_size' | 'sha256' | 'width' | 'height'> &
+/** A file that has no row yet. */
+export type NewFile = Pick<
+  FileRow,
+  'filename' | 'content_type' | 'byte_size' | 'sha256' | 'width' | 'height'
+> &
   Partial<Pick<FileRow, 'original_id' | 'variant' | 'expires_at'>>
 
 /** The columns of a row. */
@@ -55,7 +58,11 @@ export class FileTable {
       created_at,
     }))
     const query = () =>
-      this.database.createQueryBuilder().insert().into(this.name, [...COLUMNS, 'created_at']).values(values)
+      this.database
+        .createQueryBuilder()
+        .insert()
+        .into(this.name, [...COLUMNS, 'created_at'])
+        .values(values)
     await this.run(() => query().updateEntity(false).execute())
     return rows
   }
@@ -109,7 +116,10 @@ export class FileTable {
   /** Lets files expire that no record has any more. */
   async release(tx: EntityManager, ids: readonly string[]): Promise<void> {
     if (ids.length === 0) return
-    const query = tx.createQueryBuilder().update(this.name).set({ expires_at: this.now() + this.keepUnused })
+    const query = tx
+      .createQueryBuilder()
+      .update(this.name)
+      .set({ expires_at: this.now() + this.keepUnused })
     await query.where('id IN (:...ids)', { ids }).execute()
   }
 
@@ -129,7 +139,7 @@ export class FileTable {
 
   /**
    * Gives a row a new id, so that nothing can refer to it any more. The foreign keys of the database reject this if anything does,
-   * whoever has written it.
+   * even if SQL has written it.
    *
    * @returns the new id; `used` if something refers to the row; undefined if it has not expired, or is gone
    */
@@ -174,7 +184,10 @@ export class FileTable {
     const { driver } = this.database
     const own = `${driver.escape(this.name)}.${driver.escape('id')}`
     const isUsed = references.map(([table, column]) => {
-      const name = table.split('.').map((part) => driver.escape(part)).join('.')
+      const name = table
+        .split('.')
+        .map((part) => driver.escape(part))
+        .join('.')
       return `NOT EXISTS (SELECT 1 FROM ${name} WHERE ${name}.${driver.escape(column)} = ${own})`
     })
     const where = ['expires_at IS NULL', 'original_id IS NULL', ...isUsed].join(' AND ')
@@ -203,7 +216,7 @@ export class FileTable {
     return { kept: files(1), unused: files(0), bytes }
   }
 
-  /** Runs a statement of its own. Explains its error if migrations are pending. */
+  /** Runs a statement alone. Explains its error if migrations are pending. */
   private async run<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await retryConflicts(work)

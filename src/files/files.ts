@@ -125,9 +125,13 @@ export class Files {
   }
 
   /** Reads the bytes of a file. */
-  async read(file: StoredFile | Pick<FileRow, 'id' | 'key'>, range?: { start: number; end: number }): Promise<Readable> {
+  async read(
+    file: StoredFile | Pick<FileRow, 'id' | 'key'>,
+    range?: { start: number; end: number },
+  ): Promise<Readable> {
     const key = rowOf(file)?.key ?? Reflect.get(file, 'key')
-    if (typeof key !== 'string') throw new TypeError('files.read() needs a stored file, as a record or files.store() has it.')
+    if (typeof key !== 'string')
+      throw new TypeError('files.read() needs a stored file, as a record or files.store() has it.')
     return (await this.open()).read(key, range)
   }
 }

@@ -8,20 +8,20 @@ import { rowOf, type StoredFile } from './stored-file.js'
 
 /** The options of `files.signedUrl`. */
 export interface SignedUrlOptions {
-  /** How long whoever has the URL may read the file. */
+  /** How long the URL gives access to the file. */
   expires: Duration
   /** The variant of an image. */
   variant?: string
 }
 
-/** What a signed URL gives access to. */
+/** The content of a signed URL. */
 interface Link {
   id: string
   until: number
   variant?: { name: string; options: VariantOptions; maxPixels: number } | undefined
 }
 
-/** URLs that give access to one file until a time, for whoever has them. */
+/** URLs that give access to one file until a time, for anybody who has them. */
 export class Links {
   /** The path of the route of `files.download`, with its parameter: `/downloads/{token}`. */
   path: ((token: string) => string) | undefined
@@ -48,7 +48,11 @@ export class Links {
           : "files.signedUrl() needs a route below app.extend(files): app.get('/downloads/{token}', files.download).",
       )
     const until = this.files.table.now() + milliseconds(expires, 'The `expires` of files.signedUrl()')
-    const link: Link = { id: row.id, until, variant: variant === undefined ? undefined : this.variant(file, variant) }
+    const link: Link = {
+      id: row.id,
+      until,
+      variant: variant === undefined ? undefined : this.variant(file, variant),
+    }
     return base + this.path(this.signer.encode(link))
   }
 

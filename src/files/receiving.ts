@@ -8,7 +8,7 @@ import { readContent } from './content.js'
 import type { NewFile } from './file-table.js'
 import { cleanFilename } from './stored-file.js'
 
-/** What `files.store` accepts: the path of a file, its bytes, a stream of them, or an uploaded file. */
+/** A source of `files.store`: the path of a file, its bytes, a stream of them, or an uploaded file. */
 export type FileSource = string | Uint8Array | Readable | UploadedFile
 
 /** Copies a source to a local file, unless it is one, and hashes it. */
@@ -16,7 +16,12 @@ export async function receive(source: FileSource, target: string, filename?: str
   const given = typeof source === 'object' && 'filepath' in source ? source : undefined
   const path = typeof source === 'string' ? source : given?.filepath
   const originalFilename = filename ?? given?.originalFilename ?? (path === undefined ? null : basename(path))
-  const bytes = path !== undefined ? createReadStream(path) : source instanceof Readable ? source : Readable.from([source])
+  const bytes =
+    path !== undefined
+      ? createReadStream(path)
+      : source instanceof Readable
+        ? source
+        : Readable.from([source])
   const hash = createHash('sha256')
   let size = 0
   const count = new Transform({
@@ -30,7 +35,7 @@ export async function receive(source: FileSource, target: string, filename?: str
   return { filepath: target, originalFilename, mimetype: null, size, sha256: hash.digest('hex') }
 }
 
-/** What the content of a received file shows. */
+/** Reads from the content of a received file what its row needs. */
 export async function measure(upload: UploadedFile): Promise<NewFile> {
   const { filepath, originalFilename, size, sha256 = '' } = upload
   const { type, width, height } = await readContent(filepath)

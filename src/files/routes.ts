@@ -49,8 +49,7 @@ function paramsOf(
   const params: Record<string, string> = {}
   for (const name of pattern.params) {
     const own = name === resource?.param ? (resource.itemKey ?? 'id') : name
-    const value: unknown =
-      name === parameter ? id : (Reflect.get(record, own) ?? request?.params?.[name])
+    const value: unknown = name === parameter ? id : (Reflect.get(record, own) ?? request?.params?.[name])
     if (typeof value !== 'string' && typeof value !== 'number') return undefined
     params[name] = String(value)
   }

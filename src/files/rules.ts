@@ -2,7 +2,7 @@ import { sizeText, type FileProblem } from '../extension.js'
 import type { Declaration } from './declaration.js'
 import type { FileRow } from './stored-file.js'
 
-/** What the rules of an attribute are about. */
+/** The properties of a file that the rules of an attribute limit. */
 export type Measured = Pick<FileRow, 'content_type' | 'byte_size' | 'width' | 'height'>
 
 /** Checks a file by the rules of its attribute. */

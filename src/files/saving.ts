@@ -15,7 +15,7 @@ import { declarationsOf, linkTable, loadedFiles, loadFiles, setFiles } from './l
 import { problemOfCount, problemOfFile, unknownFile } from './rules.js'
 import { rowOf, type FileRow } from './stored-file.js'
 
-/** What a write changes in an attribute. */
+/** The change of an attribute by a write. */
 interface Change {
   declaration: Declaration
   /** The files that the record will have, in their order. */
@@ -149,10 +149,17 @@ export class FileWrites implements Participant {
     const { table, owner } = linkTable(metadata, declaration)
     const column = tx.dataSource.driver.escape(owner)
     // On MariaDB, a DELETE without rows would lock a gap in which others insert.
-    if (hasLinks) await tx.createQueryBuilder().delete().from(table).where(`${column} = :id`, { id }).execute()
+    if (hasLinks)
+      await tx.createQueryBuilder().delete().from(table).where(`${column} = :id`, { id }).execute()
     if (ids.length === 0) return
     const values = ids.map((stored_file_id, position) => ({ [owner]: id, stored_file_id, position }))
-    await tx.createQueryBuilder().insert().into(table, [owner, 'stored_file_id', 'position']).values(values).updateEntity(false).execute()
+    await tx
+      .createQueryBuilder()
+      .insert()
+      .into(table, [owner, 'stored_file_id', 'position'])
+      .values(values)
+      .updateEntity(false)
+      .execute()
   }
 }
 

@@ -74,7 +74,9 @@ async function findFile(
   const model = record.constructor
   const declarations = filesOf(model) as readonly Declaration[]
   if (declarations.some(({ name }) => Reflect.get(record, name) === undefined))
-    await inTransaction(ctx, (work) => loadFiles(files, work, work.tx.dataSource.getMetadata(model), [record]))
+    await inTransaction(ctx, (work) =>
+      loadFiles(files, work, work.tx.dataSource.getMetadata(model), [record]),
+    )
   const id = ctx.params['stored_file_id']?.toLowerCase()
   for (const declaration of declarations)
     for (const file of [Reflect.get(record, declaration.name) as unknown].flat()) {

@@ -57,7 +57,9 @@ class StagedFiles {
     const accepted: { name: string; path: string; file: NewFile }[] = []
     for (const attribute of attributes) {
       const uploads = chosenFiles(this.ctx, attribute)
-      const measured = await Promise.all(uploads.map(async (upload) => ({ upload, file: await measure(upload) })))
+      const measured = await Promise.all(
+        uploads.map(async (upload) => ({ upload, file: await measure(upload) })),
+      )
       const problem =
         problemOfCount(attribute, measured.length) ??
         measured.map(({ file }) => problemOfFile(attribute, file)).find(Boolean)

@@ -41,7 +41,10 @@ export function rowOf(file: unknown): FileRow | undefined {
 }
 
 /** Creates the object of a row. */
-export function createFile(row: FileRow, paths: Pick<StoredFile, 'url' | 'variants'> = { url: null }): StoredFile {
+export function createFile(
+  row: FileRow,
+  paths: Pick<StoredFile, 'url' | 'variants'> = { url: null },
+): StoredFile {
   const { id, filename, content_type, byte_size, width, height } = row
   const file: StoredFile = { id, filename, content_type, byte_size, width, height, ...paths }
   rows.set(file, row)

@@ -39,7 +39,7 @@ export interface StoredFilesOptions extends FilesStores {
 declare module '../index.js' {
   interface Context {
     /**
-     * Responds with a file: the one of a record's files that the parameter `stored_file_id` names, in the variant that the query
+     * Responds with a file: the one of a record's files that the `stored_file_id` parameter names, in the variant that the query
      * names, or the given file. Call it last, because it ends the request's transaction.
      *
      * @example await ctx.sendFile(await ctx.find(Item, ctx.params.item_id))
@@ -64,7 +64,7 @@ export interface StoredFiles extends Extension {
   /** Reads the bytes of a file. */
   read(file: StoredFile): Promise<Readable>
   /**
-   * Returns an absolute URL from which whoever has it reads a file, for mails and other services. It begins with `BASE_URL`, and needs
+   * Returns an absolute URL from which anybody who has it reads a file, for mails and other services. It begins with `BASE_URL`, and needs
    * the route `app.get('/downloads/{token}', files.download)`.
    *
    * @example files.signedUrl(item.photo, { expires: '1 hour' })
@@ -95,7 +95,9 @@ function largestFile({ entityMetadatas }: Database): number {
 
 function warnOfStrangers({ middleware, path }: DeclaredRoute, logger: Logger): void {
   if (middleware.some(({ name }) => name === 'requireUser')) return
-  logger.warn(`Strangers can fill the disk by POST ${path}. Declare it below requireUser(), or add a rateLimit().`)
+  logger.warn(
+    `Strangers can fill the disk by POST ${path}. Declare it below requireUser(), or add a rateLimit().`,
+  )
 }
 
 /** Milliseconds between two sweeps of a process. */
@@ -189,4 +191,3 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
     internal: files,
   }
 }
-

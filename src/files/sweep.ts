@@ -3,7 +3,7 @@ import { linkTable, declarationsOf } from './loading.js'
 import type { Files } from './files.js'
 import type { FileRow } from './stored-file.js'
 
-/** What a sweep has deleted. */
+/** The files that a sweep has deleted. */
 export interface Swept {
   files: number
   bytes: number

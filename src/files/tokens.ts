@@ -7,7 +7,7 @@ const prefix = 'file_'
 
 /**
  * The tokens by which a visitor attaches a file that no record has yet. A token belongs to the user, else to the session of a
- * visitor, else to whoever has it.
+ * visitor, else to anybody who has it.
  */
 export class Tokens {
   private readonly signer: Signer

@@ -3,7 +3,7 @@ import type { Files } from './files.js'
 import { measure } from './receiving.js'
 
 /**
- * Responds to a multipart form with one file in its field `file`, and returns the token by which a later request attaches it to a
+ * Responds to a multipart form with one file in its `file` field, and returns the token by which a later request attaches it to a
  * record.
  *
  * @throws BadRequest (400) without a file, or with several

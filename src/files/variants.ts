@@ -25,7 +25,9 @@ const timeout = 10
 const pause = 10 * 60 * 1000
 
 /** The formats that are decoded, by the names of their loaders. */
-const LOADERS = { operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp', 'VipsForeignLoadNsgif'] }
+const LOADERS = {
+  operation: ['VipsForeignLoadJpeg', 'VipsForeignLoadPng', 'VipsForeignLoadWebp', 'VipsForeignLoadNsgif'],
+}
 
 const FORMATS: Partial<Record<string, VariantOptions['format']>> = {
   'image/jpeg': 'jpeg',
@@ -60,7 +62,7 @@ export function loadSharp({ entityMetadatas }: Database): typeof Sharp | undefin
 /** The variants of images. Each is made at the first request, and kept as a stored file. */
 export class Variants {
   private readonly failures = new Map<string, number>()
-  /** Those that are being made, for requests at the same time. */
+  /** The variants that are being made, for requests at the same time. */
   private readonly pending = new Map<string, Promise<FileRow>>()
   private queue = 0
   private readonly slots = new Semaphore(running, 60_000, () => busy())

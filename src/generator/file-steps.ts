@@ -55,5 +55,7 @@ function isOnly(folder: string, own: string | undefined): boolean {
 
 /** The number of migrations that are written before one with foreign keys to the table of files: that of the table. */
 export function migrationsBefore(folder: string, attributes: readonly Attribute[]): number {
-  return hasFiles(attributes) && migrationIn(folder, table) === '' && textOf(folder, listFile) === undefined ? 1 : 0
+  return hasFiles(attributes) && migrationIn(folder, table) === '' && textOf(folder, listFile) === undefined
+    ? 1
+    : 0
 }

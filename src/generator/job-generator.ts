@@ -77,7 +77,9 @@ function actionsOf(
   const attributes = parseAttributes(words)
   const file = attributes.find((attribute) => attribute.file)
   if (file)
-    throw new CommandError(`The arguments of a job are JSON, which has no files. Pass an id instead of ${file.name}.`)
+    throw new CommandError(
+      `The arguments of a job are JSON, which has no files. Pass an id instead of ${file.name}.`,
+    )
   // A model of this name has the `jobs` table.
   const prefix = modelFiles(folder).includes('job') ? 'background_' : ''
   const { file: migration, className: migrationClass } = migrationNames(

@@ -200,7 +200,10 @@ function withKeys(uniques: readonly string[][], keys: readonly string[]): string
  */
 function parseUnique(word: string, attributes: readonly Attribute[], keys: readonly string[]): string[] {
   const names = word.split(',')
-  const columns = [...attributes.filter(({ isList, file }) => !isList && !file).map(({ name }) => name), ...keys]
+  const columns = [
+    ...attributes.filter(({ isList, file }) => !isList && !file).map(({ name }) => name),
+    ...keys,
+  ]
   const isKnown = names.every((name) => columns.includes(name))
   if (!isKnown || names.length < 2 || new Set(names).size < names.length) {
     throw new CommandError(
@@ -242,7 +245,12 @@ export function filesOf(
     pages: kind === 'web' && !options.skipTemplates,
     list: !names.isSingular,
   }
-  const migration = migrationNames(folder, `create_${names.plural}`, options.now, migrationsBefore(folder, plan.attributes))
+  const migration = migrationNames(
+    folder,
+    `create_${names.plural}`,
+    options.now,
+    migrationsBefore(folder, plan.attributes),
+  )
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
   const locals = localsOf(plan, migration.className, otherIds(folder, names.file))
   const written = files.filter(({ when }) => when(choices))

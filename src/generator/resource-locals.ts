@@ -155,7 +155,9 @@ function headingLocals(
   const title = attributes.find(isTitle)
   const id = { name: 'id', show: (variable: string) => `= ${variable}.id` }
   const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json' && !one.file) ?? id
-  const columns = attributes.filter((one) => one !== header && one.kind !== 'json' && !one.isList && !one.file)
+  const columns = attributes.filter(
+    (one) => one !== header && one.kind !== 'json' && !one.isList && !one.file,
+  )
   const timestamps = timestampsOf(list).map((name) => ({
     name,
     show: (variable: string) => `!= time(${variable}.${name})`,
@@ -366,7 +368,13 @@ function modelImports(
 }
 
 /** The imports of a resource from the framework. */
-function kitImports({ names: { parent, isSingular }, routes, list, owner, attributes }: ResourcePlan): string {
+function kitImports({
+  names: { parent, isSingular },
+  routes,
+  list,
+  owner,
+  attributes,
+}: ResourcePlan): string {
   const isOnlyOne = isSingular && !owner
   const all = [
     'BaseResource',

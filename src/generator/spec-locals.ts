@@ -128,7 +128,9 @@ function requiredOf(attributes: readonly Attribute[]): string[] {
 /** The values of two records, as far as a list or a unique column needs different ones, and their order in the list. */
 function recordsOf(plan: ResourcePlan, attributes: readonly Attribute[], record: string): string[] {
   const { names, owner, list } = plan
-  const given = attributes.filter((attribute) => !attribute.reference && !attribute.file && isGiven(attribute, plan))
+  const given = attributes.filter(
+    (attribute) => !attribute.reference && !attribute.file && isGiven(attribute, plan),
+  )
   const sorted = given.find(({ name }) => name === defaultSort(list))
   // The changed value is the greater one, unless it is a boolean.
   const order = sorted?.kind === 'bool' ? `newer, ${record}` : `${record}, newer`

@@ -431,7 +431,12 @@ function addError({ translate }: DataRequest, errors: ValidationErrors, refusal:
   const attribute = attributeName(model, field, translate)
   const values = { attribute, ...refusal.values }
   const own = `${attribute} ${reason}.`
-  errors.add(prefix + field, rule, messageOf(model, field, rule, values, { own, given: text && translate?.(text, values) }, translate), values)
+  errors.add(
+    prefix + field,
+    rule,
+    messageOf(model, field, rule, values, { own, given: text && translate?.(text, values) }, translate),
+    values,
+  )
 }
 
 /** @throws LockWhileReading in a request that only reads: on SQLite it does not wait for writers, so it cannot lock anything */

@@ -60,7 +60,10 @@ function namesOf(files: unknown): string | null {
 
 /** The ids of the files in an attribute, in their order. */
 function idsOf(files: unknown): string {
-  return [files].flat().map((file): unknown => Reflect.get(Object(file), 'id')).join()
+  return [files]
+    .flat()
+    .map((file): unknown => Reflect.get(Object(file), 'id'))
+    .join()
 }
 
 /** Returns a string that is the same for equal values, and for lists with the same ids in any order. */

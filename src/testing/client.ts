@@ -18,9 +18,7 @@ type FormValue = string | number | boolean | Blob
  * The fields of a form. A name with a list of values, or in several pairs, is repeated. Numbers and booleans are sent as text. A form
  * with files is sent as multipart.
  */
-export type FormFields =
-  | Record<string, FormValue | readonly FormValue[]>
-  | Array<[string, string]>
+export type FormFields = Record<string, FormValue | readonly FormValue[]> | Array<[string, string]>
 
 /** The options of a request, with at most one body. */
 export interface RequestOptions {

@@ -51,7 +51,10 @@ describe(`Stored files (KIT_FILES_SEED=${seed} KIT_FILES=${total})`, () => {
   it('belong to the records of the transactions that were committed, and to nothing else', async () => {
     const database = await openItems()
     let now = Date.now()
-    const { app, files } = itemsApp(database, temporaryFolder(), { now: () => now, logger: captureLog().logger })
+    const { app, files } = itemsApp(database, temporaryFolder(), {
+      now: () => now,
+      logger: captureLog().logger,
+    })
     const site = await Site.open(app)
     await site.get('/items/new')
     const send = async (number: number) => {
@@ -155,7 +158,9 @@ describe(`Stored files (KIT_FILES_SEED=${seed} KIT_FILES=${total})`, () => {
           ['documents', 'a.txt', 'a'],
         ])
         const headers = { cookie: token.cookie, origin: address, accept: 'application/json' }
-        const response = await fetch(`${address}/items`, { method: 'POST', body: form, headers }).catch(() => undefined)
+        const response = await fetch(`${address}/items`, { method: 'POST', body: form, headers }).catch(
+          () => undefined,
+        )
         if (isSweep) {
           expect(response?.status).to.equal(201)
           const json = (await response?.json()) as { id: string }
@@ -186,5 +191,11 @@ describe(`Stored files (KIT_FILES_SEED=${seed} KIT_FILES=${total})`, () => {
 async function tokenOf(address: string): Promise<{ value: string; cookie: string }> {
   const page = await fetch(`${address}/items/new`)
   const [, value = ''] = /name="authenticity_token" value="([^"]+)"/.exec(await page.text()) ?? []
-  return { value, cookie: page.headers.getSetCookie().map((one) => one.split(';', 1)[0]).join('; ') }
+  return {
+    value,
+    cookie: page.headers
+      .getSetCookie()
+      .map((one) => one.split(';', 1)[0])
+      .join('; '),
+  }
 }

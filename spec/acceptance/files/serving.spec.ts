@@ -131,7 +131,13 @@ describe('ctx.sendFile(record)', () => {
     const form = formWith({ name: 'Other' }, [['photo', 'x.png', png(1, 1, 8)]])
     const { json } = await site.post('/items', { form, accept: 'json' })
     const ofOther = manual.replace(/items\/[^/]+/, `items/${json.id}`)
-    for (const path of [ofOther, `${manual}0`, manual.replace(/.$/, '?'), `${manual}?variant=thumb`, `${urls[0]}?variant=other`])
+    for (const path of [
+      ofOther,
+      `${manual}0`,
+      manual.replace(/.$/, '?'),
+      `${manual}?variant=thumb`,
+      `${urls[0]}?variant=other`,
+    ])
       expect((await get(path)).status).to.equal(404)
     for (const accept of ['application/json', 'text/html', 'image/png'])
       expect((await get(manual, { accept })).text).to.equal(text)
@@ -146,7 +152,10 @@ describe('ctx.sendFile(record)', () => {
     const { folder } = byteStore as FolderStore
     rmSync(join(folder, key.slice(0, 2), key.slice(2, 4), key))
     expect((await get(json.photo.url)).status).to.equal(500)
-    expect(log.lines.find(({ file, level }) => file === json.photo.id && level === 50)).to.include({ key, level: 50 })
+    expect(log.lines.find(({ file, level }) => file === json.photo.id && level === 50)).to.include({
+      key,
+      level: 50,
+    })
   })
 
   it('responds with 503 and Retry-After if the store fails, and stores nothing', async () => {

@@ -144,7 +144,10 @@ describe('Stored files of a resource', () => {
 
     const wrong: Record<string, [files: [string, string, Buffer | string][], codes: object]> = {
       'a file of another type': [[['photo', 'x.png', '<html><script>1</script>']], { photo: ['file_type'] }],
-      'a file that is too large': [[['photo', 'x.png', Buffer.concat([png(), Buffer.alloc(20_480)])]], { photo: ['file_size'] }],
+      'a file that is too large': [
+        [['photo', 'x.png', Buffer.concat([png(), Buffer.alloc(20_480)])]],
+        { photo: ['file_size'] },
+      ],
       'an empty file': [[['photo', 'x.png', '']], { photo: ['file_empty'] }],
       'an image with too many pixels': [[['photo', 'x.png', png(1001, 1000)]], { photo: ['image_size'] }],
       'too many files': [
@@ -242,7 +245,9 @@ describe('Stored files of a resource', () => {
       await other.get('/items/new')
       expect(codes(await send(photo, other as Site))).to.deep.equal(unknown)
       expect(codes(await send(photo, site, { user: '1' }))).to.deep.equal(unknown)
-      expect(codes(await send(photo.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))))).to.deep.equal(unknown)
+      expect(codes(await send(photo.replace(/.$/, (last) => (last === 'A' ? 'B' : 'A'))))).to.deep.equal(
+        unknown,
+      )
       const [ofUser = ''] = await stage(site, { user: '1' })
       expect(codes(await send(ofUser, site, { user: '2' }))).to.deep.equal(unknown)
       now += day
@@ -256,7 +261,10 @@ describe('Stored files of a resource', () => {
       const [photo = ''] = await stage()
       const form = formWith({ name: 'Lamp', photo }, [['photo', 'new.png', png(1, 1)]])
       expect((await site.post('/items', { form, accept: 'json' })).json.photo.filename).to.equal('new.png')
-      expect(codes(await send([photo, ''] as never))).to.deep.equal({ status: 422, codes: { photo: ['present'] } })
+      expect(codes(await send([photo, ''] as never))).to.deep.equal({
+        status: 422,
+        codes: { photo: ['present'] },
+      })
     })
 
     it('are not attached by an id, by the file of another record, or twice at once', async () => {
@@ -322,7 +330,10 @@ describe('Stored files of a resource', () => {
     it('are deleted if no record has them', async () => {
       await files.sweep()
       const item = await create()
-      await put(`/items/${item.id}`, formWith({ manual: '', documents: '' }, [['photo', 'n.png', png(2, 2, 3)]]))
+      await put(
+        `/items/${item.id}`,
+        formWith({ manual: '', documents: '' }, [['photo', 'n.png', png(2, 2, 3)]]),
+      )
       const removed = await create()
       await site.delete(`/items/${removed.id}`, { form: {} })
       expect((await counts()).unused).to.be.at.least(8)

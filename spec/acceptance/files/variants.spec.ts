@@ -74,7 +74,7 @@ describe('Variants, signed URLs and uploads before a record', () => {
     Reflect.deleteProperty(byteStore, 'read')
   })
 
-  it('let whoever has a signed URL read one file until it expires, or is removed', async () => {
+  it('let anybody with a signed URL read one file until it expires, or is removed', async () => {
     const item = await create()
     const [row] = await files.internal.table.find([item.photo.id])
     expect(row?.expires_at).to.equal(null)
@@ -85,7 +85,9 @@ describe('Variants, signed URLs and uploads before a record', () => {
       const record = await findRecord(tx, Item, item.id)
       url = files.signedUrl(record.photo, { expires: '1 hour' })
       thumb = files.signedUrl(record.photo, { expires: '1 hour', variant: 'thumb' })
-      expect(() => files.signedUrl(record.photo, { expires: '1 hour', variant: 'big' })).to.throw(/no variant "big"/)
+      expect(() => files.signedUrl(record.photo, { expires: '1 hour', variant: 'big' })).to.throw(
+        /no variant "big"/,
+      )
     })
     expect(url).to.match(/^https:\/\/shop\.example\/downloads\//)
     const path = url.replace('https://shop.example', '')

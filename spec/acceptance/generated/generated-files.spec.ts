@@ -59,9 +59,13 @@ describeOnce('The generator of files', () => {
     expect(first['src/app.ts']).to.contain('app.extend(files)\napp.resource(ItemsResource)')
     expect(Object.keys(first).filter((path) => path.includes('stored_files'))).to.have.length(1)
     generate(app.folder, modelActions(app.folder, 'page', { attributes: ['scans:files'] }))
-    await destroy(app.folder, modelDestruction(app.folder, 'page').actions, { confirm: () => Promise.resolve(true) })
+    await destroy(app.folder, modelDestruction(app.folder, 'page').actions, {
+      confirm: () => Promise.resolve(true),
+    })
     expect(app.tree()).to.deep.equal(first)
-    await destroy(app.folder, resourceDestruction(app.folder, 'item').actions, { confirm: () => Promise.resolve(true) })
+    await destroy(app.folder, resourceDestruction(app.folder, 'item').actions, {
+      confirm: () => Promise.resolve(true),
+    })
     expect(app.tree()).to.deep.equal(before)
   })
 
@@ -75,6 +79,8 @@ describeOnce('The generator of files', () => {
       'add_photo_to_posts.ts',
     ])
     expect(app.read('src/files.ts')).to.contain('storedFiles(database)')
-    expect(app.read(photo)).to.contain("referencedTableName: 'stored_files'").and.to.contain("name: 'posts_papers'")
+    expect(app.read(photo))
+      .to.contain("referencedTableName: 'stored_files'")
+      .and.to.contain("name: 'posts_papers'")
   })
 })

@@ -38,7 +38,12 @@ export class Item extends Model {
   @Present()
   name!: string
 
-  @HasFile({ types: ['image/jpeg', 'image/png', 'image/gif'], maxSize: '20 KiB', maxPixels: 1_000_000, variants: { thumb: { width: 20, height: 20 } } })
+  @HasFile({
+    types: ['image/jpeg', 'image/png', 'image/gif'],
+    maxSize: '20 KiB',
+    maxPixels: 1_000_000,
+    variants: { thumb: { width: 20, height: 20 } },
+  })
   @Present()
   photo!: StoredFile
 

@@ -24,7 +24,9 @@ export function filesCommand(): Command {
   command
     .command('sweep')
     .summary('delete the files that no record has, and whose time is over')
-    .description('Deletes the files that no record has, and whose time is over. A serving process does so every hour.')
+    .description(
+      'Deletes the files that no record has, and whose time is over. A serving process does so every hour.',
+    )
     .action(() => withFiles(sweep))
   command
     .command('check')

@@ -49,16 +49,22 @@ function readBucket(
       `${name} names the bucket ${bucket} without its region. Add it, as in s3://${bucket}?region=eu-central-1, or set AWS_REGION.`,
     )
   const prefix = pathname.replace(/^\/+/, '').replace(/([^/])$/, '$1/')
-  const host = endpoint ? `${endpoint.replace(/\/+$/, '')}/${bucket}/` : `https://${bucket}.s3.${region}.amazonaws.com/`
+  const host = endpoint
+    ? `${endpoint.replace(/\/+$/, '')}/${bucket}/`
+    : `https://${bucket}.s3.${region}.amazonaws.com/`
   return { url: host + prefix, region, credentials }
 }
 
 /** @throws DeclarationError when the variables are missing */
 function credentialsIn(env: NodeJS.ProcessEnv): S3Credentials {
-  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: sessionToken } = env
+  const {
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: secretAccessKey,
+    AWS_SESSION_TOKEN: sessionToken,
+  } = env
   if (accessKeyId && secretAccessKey) return { accessKeyId, secretAccessKey, sessionToken }
   throw new DeclarationError(
-    'The bucket of FILES_URL needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the option `credentials` of storedFiles().',
+    'The bucket of FILES_URL needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the `credentials` option of storedFiles().',
   )
 }
 

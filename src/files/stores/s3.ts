@@ -75,7 +75,10 @@ export class S3Store implements FileStore {
   }
 
   async *list(): AsyncIterable<string> {
-    const prefix = new URL(this.bucket.url).pathname.split('/').slice(this.isInPath ? 2 : 1).join('/')
+    const prefix = new URL(this.bucket.url).pathname
+      .split('/')
+      .slice(this.isInPath ? 2 : 1)
+      .join('/')
     let token: string | undefined
     do {
       const query = { 'list-type': '2', prefix, ...(token && { 'continuation-token': token }) }
@@ -103,7 +106,13 @@ export class S3Store implements FileStore {
   private async client(): Promise<AwsClient> {
     const { sessionToken, ...keys } = await this.bucket.credentials()
     const { region } = this.bucket
-    return new AwsClient({ ...keys, ...(sessionToken && { sessionToken }), region, service: 's3', retries: 0 })
+    return new AwsClient({
+      ...keys,
+      ...(sessionToken && { sessionToken }),
+      region,
+      service: 's3',
+      retries: 0,
+    })
   }
 
   /** Sends a request, and returns the text of its response. */
@@ -144,7 +153,12 @@ export class S3Store implements FileStore {
     return this.isInPath ? `${origin}/${pathname.split('/')[1]}` : `${origin}/`
   }
 
-  private request(url: URL, method: string, headers: Record<string, string>, body?: LocalFile): Promise<Sent> {
+  private request(
+    url: URL,
+    method: string,
+    headers: Record<string, string>,
+    body?: LocalFile,
+  ): Promise<Sent> {
     const { request } = url.protocol === 'https:' ? https : http
     const agent = this.agents[url.protocol as 'http:' | 'https:']
     return new Promise((resolve, reject) => {
@@ -153,7 +167,8 @@ export class S3Store implements FileStore {
       const connecting = setTimeout(fail('accept the connection'), connectTimeout)
       sent.on('socket', (socket) => {
         if (!socket.connecting) clearTimeout(connecting)
-        else socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting))
+        else
+          socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting))
       })
       sent.setTimeout(idleTimeout, fail('make progress'))
       sent.on('close', () => clearTimeout(connecting))

@@ -66,12 +66,7 @@ const ALIASES = new Map<string, AttributeType>([
 ])
 
 /** The list of types for `--help` and messages. */
-export const knownTypes: readonly string[] = [
-  ...Object.keys(SOURCES),
-  'references',
-  'many',
-  ...fileTypes,
-]
+export const knownTypes: readonly string[] = [...Object.keys(SOURCES), 'references', 'many', ...fileTypes]
 
 /** The modifiers that create an index. */
 const INDEXES: readonly string[] = ['unique', 'index']
@@ -189,16 +184,22 @@ function readMany({ word, name, isNullable, detail, modifiers }: Parts): Attribu
   return { ...defaults, name: `${itemName(name)}_ids`, kind: 'uuid', isNullable, isList: true, reference }
 }
 
-/** A file is in a column with its id, which is unique, and a list of files is in a table of its own. */
+/** A file is in a column with its id, which is unique, and a list of files is in its own table. */
 function readFile({ word, name, isNullable, modifiers }: Parts, type: FileType): AttributeArgument {
   const isList = type.endsWith('s')
   const [modifier] = modifiers
   if (modifier !== undefined)
-    throw new BadAttribute(word, `it ends with "${modifier}", but a file belongs to one record, and no list finds it`)
+    throw new BadAttribute(
+      word,
+      `it ends with "${modifier}", but a file belongs to one record, and no list finds it`,
+    )
   if (isList && isNullable)
     throw new BadAttribute(word, `a list of files is empty instead of null. Use ${name}:${type}`)
   if (name.endsWith('_id'))
-    throw new BadAttribute(word, `the name of a file has no "_id", which is added to its column. Use ${word.replace('_id:', ':')}`)
+    throw new BadAttribute(
+      word,
+      `the name of a file has no "_id", which is added to its column. Use ${word.replace('_id:', ':')}`,
+    )
   const file = type.startsWith('image') ? 'image' : 'file'
   return { ...defaults, name, kind: 'uuid', isNullable, isList, file }
 }

@@ -190,12 +190,14 @@ function show(argument: AttributeArgument, variable: string, record: string, ind
 }
 
 /** Shows an image, or a link to a file; a list of them, one below the other. */
-function showFile({ name, isNullable, isList, file }: AttributeArgument, variable: string, indent: string): string {
+function showFile(
+  { name, isNullable, isList, file }: AttributeArgument,
+  variable: string,
+  indent: string,
+): string {
   const value = `${variable}.${name}`
   const tag = (one: string) =>
-    file === 'image'
-      ? `img(src=${one}.url alt=${one}.filename)`
-      : `a(href=${one}.url)= ${one}.filename`
+    file === 'image' ? `img(src=${one}.url alt=${one}.filename)` : `a(href=${one}.url)= ${one}.filename`
   if (isList) return `\n${indent}  each storedFile in ${value}\n${indent}    div: ${tag('storedFile')}`
   return isNullable ? `\n${indent}  if ${value}\n${indent}    ${tag(value)}` : `: ${tag(value)}`
 }

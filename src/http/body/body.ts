@@ -1,6 +1,12 @@
 import type { Context } from '../../context.js'
 import { clientNetwork } from '../security/client-network.js'
-import { BadRequest, ServiceUnavailable, TooManyFields, TooManyMembers, UnsupportedMediaType } from '../../errors.js'
+import {
+  BadRequest,
+  ServiceUnavailable,
+  TooManyFields,
+  TooManyMembers,
+  UnsupportedMediaType,
+} from '../../errors.js'
 import { bodyFormats, bodyKindOf, hasBody, type BodyFormat } from './body-kind.js'
 import { BodyReads, type BodyRead } from './body-reads.js'
 import { decodeText, encodingOf, readBytes } from './body-stream.js'
@@ -144,9 +150,7 @@ function explain(error: unknown): unknown {
   const code: unknown = Reflect.get(error, 'code')
   if (code === 'ENOSPC' || code === 'EDQUOT')
     return new ServiceUnavailable('The disk for uploaded files is full.', 60, { cause: error })
-  return isInflateError(code)
-    ? new BadRequest('The body is malformed.', { cause: error })
-    : error
+  return isInflateError(code) ? new BadRequest('The body is malformed.', { cause: error }) : error
 }
 
 /** zlib reports malformed data by codes like Z_DATA_ERROR and Z_BUF_ERROR, brotli by ERR__ERROR_FORMAT_... */

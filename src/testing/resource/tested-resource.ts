@@ -87,7 +87,8 @@ export class TestedResource {
     const accept = isForm ? 'html' : format === 'csv' ? 'text/csv' : format
     // The page contains a token, which the client sends with the form.
     const withFiles = values !== undefined && values === this.values && this.requiredFiles.length > 0
-    if (isForm || (withFiles && this.hasPages)) await this.expect([`page with the form of ${handler}`, 'GET', page], 'html', { status: 200 })
+    if (isForm || (withFiles && this.hasPages))
+      await this.expect([`page with the form of ${handler}`, 'GET', page], 'html', { status: 200 })
     const body =
       typeof values === 'string'
         ? csvOf(values)

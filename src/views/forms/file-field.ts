@@ -14,7 +14,7 @@ const TYPE_NAMES: Partial<Record<string, string>> = {
   'text/plain': 'text',
 }
 
-/** The field of an attribute with stored files: the present files, the input for new ones, and the boxes that remove files. */
+/** The field of an attribute with stored files: the current files, the input for new ones, and the boxes that remove files. */
 export class FileField extends Fields {
   /** @param value the file or the files of the record */
   render(file: FileAttribute, value: unknown, given: FieldOptions): Html {
@@ -27,7 +27,8 @@ export class FileField extends Fields {
     const token = file && tokenOf(file)
     const canRemove = file && !options.required
     const input = this.input(name, types, { ...options, required: options.required && !file }, file)
-    const optional = !options.required && html` <span class="optional">${this.context.t('kit.optional')}</span>`
+    const optional =
+      !options.required && html` <span class="optional">${this.context.t('kit.optional')}</span>`
     return html`<div class="field file">
       <label for="${this.idOf(name)}">${this.labelOf(name, options)}${optional}</label>
       ${this.hintOf(name, options.hint)}${file && this.present(name, file)}
@@ -39,9 +40,14 @@ export class FileField extends Fields {
     const boxes = files.map((file, index) => {
       const id = this.idOf(name, String(index + 1))
       const box = { type: 'checkbox', id, name, value: tokenOf(file) ?? file.id, checked: true }
-      return html`<div class="choice">${inputTag(attributes(box))} <label for="${id}">${this.link(file)}</label></div>`
+      return html`<div class="choice">
+        ${inputTag(attributes(box))} <label for="${id}">${this.link(file)}</label>
+      </div>`
     })
-    const group = attributes({ class: 'field file', 'aria-describedby': this.descriptionOf(name, options.hint) })
+    const group = attributes({
+      class: 'field file',
+      'aria-describedby': this.descriptionOf(name, options.hint),
+    })
     // The hidden value sends an empty list if no box is ticked. Without JavaScript, an unticked file is removed.
     return html`<fieldset${group}>
       <legend>${this.labelOf(name, options)}</legend>
