@@ -8,6 +8,7 @@ import {
   type DeclaredRoute,
   type Extension,
   type Handler,
+  type Middleware,
   type Model,
 } from '../index.js'
 import { checkFiles, checkRoute } from './checks.js'
@@ -88,6 +89,15 @@ export interface StoredFiles extends Extension {
   readonly internal: Files
 }
 
+/** Lets the forms of a resource have as many bytes as its attributes accept together. */
+function planUploads(files: Files, route: DeclaredRoute, middleware: Middleware): void {
+  const attributes = writableFiles(route)
+  if (attributes.length === 0) return
+  checkRoute(route, middleware)
+  const filesLimit = attributes.reduce((sum, { maxSize, maxCount }) => sum + maxSize * maxCount, 0)
+  uploadPlans.set(route, { filesLimit, folder: files.uploads })
+}
+
 /** The bytes of the largest file that an attribute accepts. */
 function largestFile({ entityMetadatas }: Database): number {
   return Math.max(0, ...entityMetadatas.flatMap(declarationsOf).map(({ maxSize }) => maxSize))
@@ -160,17 +170,10 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
       files.routes = new FileRoutes(routes)
       const linking = routes.find(({ declared }) => declared === download)
       links.path = linking && ((token) => linking.url({ token }))
-      const uploading = routes.filter(({ declared }) => declared === upload)
-      for (const route of uploading) {
+      for (const route of routes) planUploads(files, route, middleware)
+      for (const route of routes.filter(({ declared }) => declared === upload)) {
         warnOfStrangers(route, logger)
         uploadPlans.set(route, { filesLimit: largestFile(database), folder: files.uploads })
-      }
-      for (const route of routes) {
-        const attributes = writableFiles(route)
-        if (attributes.length === 0) continue
-        checkRoute(route, middleware)
-        const filesLimit = attributes.reduce((sum, { maxSize, maxCount }) => sum + maxSize * maxCount, 0)
-        uploadPlans.set(route, { filesLimit, folder: files.uploads })
       }
     },
     listening(logger: Logger) {

@@ -171,4 +171,26 @@ describe('ctx.sendFile(record)', () => {
     expect((await table.count()).kept).to.equal(kept)
     for (const name of ['read', 'write']) Reflect.deleteProperty(byteStore, name)
   })
+
+  it('holds no transaction while a store is slow: other writers do not wait', async () => {
+    const { byteStore } = files.internal
+    const write = byteStore.write.bind(byteStore)
+    let release = () => {}
+    let hasBegun = () => {}
+    const released = new Promise<void>((resolve) => (release = resolve))
+    const begun = new Promise<void>((resolve) => (hasBegun = resolve))
+    byteStore.write = async (key, file) => {
+      hasBegun()
+      await released
+      await write(key, file)
+    }
+    const form = formWith({ name: 'Slow' }, [['photo', 'x.png', png(1, 1, 11)]])
+    const slow = site.post('/items', { form, accept: 'json' })
+    await begun
+    const other = await site.put(manual.replace(/\/files.*/, ''), { form: { name: 'Quick' }, accept: 'json' })
+    expect([other.status, other.json.name]).to.deep.equal([200, 'Quick'])
+    release()
+    expect((await slow).status).to.equal(201)
+    Reflect.deleteProperty(byteStore, 'write')
+  })
 })

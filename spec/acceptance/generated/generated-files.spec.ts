@@ -7,6 +7,7 @@ import { modelActions, modelDestruction } from '../../../src/generator/model-gen
 import { resourceActions, resourceDestruction } from '../../../src/generator/resource-generator.js'
 import { Application } from '../../support/applications/generated.js'
 import { newDatabase } from '../../support/databases.js'
+import { kit } from '../../support/kit.js'
 import { describeOnce, engine } from '../../support/engine.js'
 
 const RESOURCES: [name: string, attributes: string[], options?: ResourceArguments][] = [
@@ -39,6 +40,20 @@ describe('Generated resources with files', () => {
     const { failures, passes } = app.reportSpecs('--grep', '^(Item|Page|File|Profile|Attachment)')
     expect(failures).to.deep.equal([])
     expect(passes).to.be.greaterThan(60)
+  })
+
+  it('are counted, swept and checked by kit files', async () => {
+    const run = (...args: string[]) =>
+      kit(app.folder, args, { env: { ...app.environment, GO_ENV: 'development' } })
+    expect((await run('db', 'migrate')).status).to.equal(0)
+    const counted = await run('files', '--json')
+    expect(counted.errors).to.equal('')
+    expect(JSON.parse(counted.output)).to.deep.equal({ kept: 0, unused: 0, bytes: 0 })
+    expect((await run('files', 'sweep')).output).to.equal('0 files deleted, 0 bytes.')
+    app.write(`storage/ab/cd/${'abcd'.repeat(10)}`, 'left')
+    const checked = await run('files', 'check', '--json')
+    expect(checked.status).to.equal(1)
+    expect(JSON.parse(checked.output)).to.deep.equal({ missing: [], unknown: ['abcd'.repeat(10)] })
   })
 })
 
