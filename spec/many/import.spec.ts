@@ -1,5 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { channels } from '../../src/common/channels.js'
 import type { Database } from '../../src/index.js'
 import {
   behavior,
@@ -9,6 +11,7 @@ import {
   Part,
   partsApp,
   partsDatabase,
+  Supplier,
 } from '../support/applications/parts.js'
 import { itOnce } from '../support/engine.js'
 import { Site, type SpecResponse } from '../support/site.js'
@@ -252,6 +255,32 @@ describe('@Resource({ import })', () => {
     await insertParts(database, [{ sku: 'abc' }])
     const response = await send('sku,name\nABC,Upper\n')
     expect(response.json).to.include({ created: 1, updated: 0 })
+  })
+
+  it('sends consecutive inserts together, and finds the lines of those that the database rejects', async () => {
+    const statements: string[] = []
+    const listen = (message: unknown): void =>
+      void statements.push(String(Reflect.get(Object(message), 'sql')))
+    const file = (repeated: number) =>
+      `code\n${Array.from({ length: 1200 }, (_, index) => `c${index === repeated ? 3 : index}`).join('\n')}\n`
+    const wrong = await send(file(1100), '/suppliers/import')
+    expect(codesOf(wrong)).to.deep.equal({ 1102: { code: ['unique'] } })
+    expect(await database.manager.count(Supplier)).to.equal(0)
+    subscribe(channels.query.name, listen)
+    expect((await send(file(-1), '/suppliers/import')).json.created).to.equal(1200)
+    unsubscribe(channels.query.name, listen)
+    expect(statements.filter((sql) => sql.startsWith('INSERT'))).to.have.length.at.most(4)
+    expect(await database.manager.count(Supplier)).to.equal(1200)
+  })
+
+  it('sends the inserts before a statement that could read them, but not before others', async () => {
+    const counts: number[] = []
+    behavior.before = async (ctx) => void counts.push(await ctx.tx.count(Supplier))
+    await send('code\na\nb\nc\n', '/suppliers/import')
+    expect(counts).to.deep.equal([0, 1, 2])
+    behavior.before = async (ctx) => void counts.push((await ctx.findAll(Supplier)).length)
+    await send('code\nd\ne\n', '/suppliers/import')
+    expect(counts.slice(3)).to.deep.equal([3, 4])
   })
 
   it('stops after 100 lines with errors', async () => {

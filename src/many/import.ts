@@ -61,7 +61,7 @@ class Import {
   private readonly maxLines: number
   private columns: (Known | undefined)[] = []
   private separator: Separator = ','
-  private readonly wrong: WrongLine[] = []
+  private wrong: WrongLine[] = []
   /** The inserts of the lines, which are sent together. */
   private readonly waiting: WaitingInserts<number>
   private readonly counts = { lines: 0, created: 0, updated: 0 }
@@ -152,7 +152,7 @@ class Import {
       translate(violations, record, ctx.translate)
       this.wrong.push({ line: owner ?? 1, errors: this.merge(violations) ?? violations })
     }
-    this.wrong.sort((a, b) => a.line - b.line).splice(maxProblems)
+    this.wrong = this.wrong.toSorted((a, b) => a.line - b.line).slice(0, maxProblems)
   }
 
   private async importBatch(calls: Calls, batch: readonly Line[]): Promise<void> {
