@@ -18,9 +18,9 @@ import {
 } from '../index.js'
 import type { Actor, Invitation, Membership, TeamOptions } from './declarations.js'
 import { guard } from './guard.js'
-import { knownUsers, Roles, type KnownUser } from './roles.js'
+import { knownUsers, Roles, type KnownMembership, type KnownUser } from './roles.js'
 
-/** Who changes something in a team, with the role that the user has when the team is locked. */
+/** The user who changes something in a team, with the role that the user has when the team is locked. */
 interface Entrance {
   team: string
   user: Actor
@@ -35,6 +35,7 @@ export class Access<
   Role extends string,
 > {
   readonly roles: Roles
+  private query: [sql: string, parameters: unknown[]] | undefined
 
   constructor(
     private readonly database: Database,
@@ -69,18 +70,12 @@ export class Access<
   async admit(ctx: Context): Promise<void> {
     const user = userOf(ctx)
     if (!user) return
-    const { membership, administrators } = this.options
+    const { administrators } = this.options
     const { key } = this
-    const rows = await this.database.read((tx) =>
-      tx
-        .createQueryBuilder(membership, 'membership')
-        .select(['membership.id AS id', 'membership.role AS role', `membership.${key} AS team`])
-        .where('membership.user_id = :user', { user: user.id })
-        .getRawMany<{ id: string; role: string; team: string }>(),
-    )
+    const rows = await this.database.read((tx) => this.readMemberships(tx, user))
     const token: unknown = Reflect.get(bearerToken.get(ctx) ?? {}, key) ?? undefined
     const own = rows.filter(({ team }) => token === undefined || team === token)
-    const memberships = new Map(own.map(({ team, ...known }) => [team, known]))
+    const memberships = new Map(own.map((known) => [known.team, known]))
     const isAdministrator = token === undefined && administrators?.(user) === true
     if (isAdministrator) logFields(ctx, { administrator: true })
     knownUsers.set(user, { memberships, isAdministrator })
@@ -88,10 +83,21 @@ export class Access<
       const known = knownUsers.get(user)
       return () => known && knownUsers.set(user, known)
     })
-    const place = ctx.params[key]
+    // An id in the path may be in upper case.
+    const place = ctx.params[key]?.toLowerCase()
     if (token !== undefined) limitToken(ctx, memberships.size > 0, place !== undefined)
     const id = place && (memberships.get(place)?.id ?? (isAdministrator && 'administrator'))
     if (id) keyOwner.set(ctx, id)
+  }
+
+  /** Reads the memberships of a user. The query is built once, because building it costs more than running it. */
+  private readMemberships(tx: EntityManager, user: Actor): Promise<KnownMembership[]> {
+    const [sql] = (this.query ??= tx
+      .createQueryBuilder(this.options.membership, 'membership')
+      .select(['membership.id AS id', 'membership.role AS role', `membership.${this.key} AS team`])
+      .where('membership.user_id = :user', { user: user.id })
+      .getQueryAndParameters())
+    return tx.query(sql, [user.id])
   }
 
   /**
@@ -122,12 +128,12 @@ export class Access<
   know(user: Actor, team: string, member: Member | undefined): void {
     const known: KnownUser = knownUsers.get(user) ?? { memberships: new Map(), isAdministrator: false }
     const memberships = new Map(known.memberships)
-    if (member) memberships.set(team, member)
+    if (member) memberships.set(team, { id: member.id, role: member.role, team })
     else memberships.delete(team)
     knownUsers.set(user, { ...known, memberships })
   }
 
-  /** Reads rows as they are now, and locks them as an UPDATE does, so that whoever refers to them does not wait. */
+  /** Reads rows as they are now, and locks them as an UPDATE does, so that records that refer to them do not wait. */
   lockRows(tx: EntityManager, model: new () => Model, where: object) {
     const metadata = tx.dataSource.getMetadata(model)
     const lock = engineOf(tx.dataSource).rowLocks?.likeUpdate

@@ -2,7 +2,7 @@ import { In } from 'typeorm'
 import { DeclarationError, nothing, Policy, type Model, type PolicyScope } from '../index.js'
 import type { Roles } from './roles.js'
 
-/** What the policies of an application share. */
+/** The roles and the team that all policies of an application share. */
 export interface PolicyMembers<Role extends string = string> {
   readonly roles: Roles & { readonly names: readonly Role[] }
   readonly team: new () => Model

@@ -29,8 +29,9 @@ export function teamMembers<
   const access = new Access(database, options)
   const changes = new Changes(database, options, access)
 
-  function teamMembers(ctx: Context, next: Next): Promise<unknown> {
-    return access.admit(ctx).then(next)
+  async function teamMembers(ctx: Context, next: Next): Promise<void> {
+    await access.admit(ctx)
+    await next()
   }
 
   const { team } = options
@@ -42,7 +43,7 @@ export function teamMembers<
       return access.key
     },
     assume(user, id, role) {
-      const memberships = new Map([[id, { id, role }]])
+      const memberships = new Map([[id, { id, role, team: id }]])
       knownUsers.set(user, { memberships, isAdministrator: false })
       return user
     },
