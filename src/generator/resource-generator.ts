@@ -7,6 +7,7 @@ import {
   existingNames,
   handlersIn,
   hasPolicy,
+  hasRoles,
   ownerOfModel,
   publicAttributesOf,
   readApplication,
@@ -14,6 +15,7 @@ import {
   requireParent,
   requireProperties,
   requireReference,
+  teamOf,
   titleOf,
 } from './application.js'
 import { recordedResource, resourceCommand, type ResourceArguments } from './arguments/command-line.js'
@@ -53,8 +55,9 @@ export function resourceActions(folder: string, word: string, options: ResourceA
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
   const problem = problemIn(rulesOf(plan, options))
   if (problem) throw new CommandError(problem)
-  const scope = owner && plan.routes.find(({ handler }) => handler === 'scope')
-  if (scope) throw new BadRoute(scope.word, 'the name "scope" is reserved in a policy')
+  const inPolicy = plan.team ? ['scope', 'role', 'atLeast', 'reaches'] : owner ? ['scope'] : []
+  const taken = plan.routes.find(({ handler }) => inPolicy.includes(handler))
+  if (taken) throw new BadRoute(taken.word, `the name "${taken.handler}" is reserved in a policy`)
   if (owner) requireModel(folder, owner)
   rejectImportedNames(plan)
   const steps = stepsOf(folder, plan, options)
@@ -124,10 +127,14 @@ export function planOf(
   generator: 'resource' | 'model' = 'resource',
 ): ResourcePlan {
   const application = isApi(readApplication(folder)) ? 'api' : 'web'
-  const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
+  const ownerNames = options.owner === undefined ? undefined : modelNamesOf(options.owner)
+  const anyTeam = teamOf(folder)
+  const team = anyTeam?.names.model === ownerNames?.model ? anyTeam : undefined
+  const owner = team ? undefined : ownerNames
+  const parentWord = options.parent ?? team?.names.singular
+  const parent = parentWord === undefined ? undefined : existingNames(folder, parentWord)
   const names = namesOf(word, parent, options.singular)
-  const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
-  const belongsTo = [parent, owner].flatMap((one) => one?.singular ?? [])
+  const belongsTo = [...new Set([parent, owner, team?.names].flatMap((one) => one?.singular ?? []))]
   const keys = belongsTo.map((singular) => `${singular}_id`)
   const hasVersion = options.locking ?? false
   const taken = [...belongsTo, ...keys, ...(hasVersion ? ['lock_version'] : [])]
@@ -173,12 +180,15 @@ export function planOf(
     list,
     many: parseMany(options, attributes, unique, routes),
     owner,
+    team,
+    home: parentsOf(names).some(({ model }) => model === anyTeam?.names.model) ? anyTeam : undefined,
     hasVersion,
     accounts,
     publicAttributes: accounts ? publicAttributesOf(folder, accounts) : [],
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
     titleOfParent: parent && titleOf(folder, parent),
     ownerOf: (other) => ownerOfModel(folder, other),
+    hasRoles: (other) => hasRoles(folder, other),
     enclosuresOf: (other) => enclosuresOfModel(folder, other),
   }
 }
@@ -234,13 +244,14 @@ export function filesOf(
   files: typeof RESOURCE_FILES,
   options: ResourceArguments,
 ): Rendered[] {
-  const { kind, names, model, owner } = plan
+  const { kind, names, model, owner, team } = plan
   const writesModel = !options.skipModel && options.useModel === undefined
   const choices: FileChoices = {
     model: writesModel,
     migration: writesModel && !options.skipMigration,
     policy: owner !== undefined,
-    fullSpec: options.spec === 'full' || owner !== undefined,
+    rolePolicy: team !== undefined,
+    fullSpec: options.spec === 'full' || (owner ?? team) !== undefined,
     texts: kind === 'web',
     pages: kind === 'web' && !options.skipTemplates,
     list: !names.isSingular,
@@ -259,12 +270,12 @@ export function filesOf(
 
 /** The combinations of options that a resource cannot have. */
 function rulesOf(
-  { owner, ownerOf, accounts, hasVersion, model, names, attributes }: ResourcePlan,
+  { owner, team, home, ownerOf, hasRoles, accounts, hasVersion, model, names, attributes }: ResourcePlan,
   options: ResourceArguments,
 ): Rule[] {
   const params = parentsOf(names).map(({ param }) => param)
   const fixed = attributes.find(({ name }) => params.includes(name))
-  const option = owner ? '--owner' : hasVersion && '--locking'
+  const option = owner || team ? '--owner' : hasVersion && '--locking'
   const key = owner && `${owner.singular}_id`
   return [
     [
@@ -276,12 +287,24 @@ function rulesOf(
       `The path ${names.fullPath} sets ${fixed?.name}, so no request could choose another one. Use another name, like other_${fixed?.reference?.property ?? fixed?.name}.`,
     ],
     [
-      options.useModel !== undefined && ownerOf(model),
+      options.useModel !== undefined && (ownerOf(model) || hasRoles(model)),
       `Each ${model.model} has an owner, whose policy the handlers must ask. Write this resource by hand, with src/policies/${model.singular}.ts.`,
     ],
     [
       names.fullPath === '/up',
       'A singular resource cannot be named "up", because `GET /up` is the health check. Choose another name.',
+    ],
+    [
+      options.singular && (team || home),
+      `A singular resource has no path below ${team?.names.words.aOne}. Generate it without --singular.`,
+    ],
+    [
+      home && !team && !owner && names.parent?.model === home.names.model,
+      `The roles of the ${home?.names.words.one} decide about its records. Use --owner ${home?.names.singular} instead of --parent ${home?.names.singular}.`,
+    ],
+    [
+      team && !home,
+      `The path ${names.fullPath} names no ${team?.names.words.one}. Generate the parent with --owner ${team?.names.singular}, or leave out --parent.`,
     ],
     [owner && !accounts, 'There are no accounts that could own records. Run `kit generate auth` first.'],
     [
@@ -296,7 +319,7 @@ function rulesOf(
 }
 
 /** @throws CommandError when a model has the name of a class of resource-kit that the same file imports */
-function rejectImportedNames({ names, model, attributes, routes, list, owner }: ResourcePlan): void {
+function rejectImportedNames({ names, model, attributes, routes, list, owner, team }: ResourcePlan): void {
   const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
   const imports = [
     { isUsed: routes.length > 0 || hasFiles(attributes), classes: ['Route'], options: '--route or files' },
@@ -305,6 +328,7 @@ function rejectImportedNames({ names, model, attributes, routes, list, owner }: 
     { isUsed: names.isSingular, classes: ['HttpError', 'RecordNotFound', 'Use'], options: '--singular' },
     // Only its own policy imports the model.
     { isUsed: owner && model.model === 'Policy', classes: ['Policy'], options: '--owner' },
+    { isUsed: team && model.model === 'RolePolicy', classes: ['RolePolicy'], options: '--owner' },
   ]
   for (const { isUsed, classes, options } of imports) {
     const clash = isUsed && classes.find((name) => models.some((one) => one?.model === name))

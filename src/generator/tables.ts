@@ -18,6 +18,7 @@ interface Index {
  * Returns the variables of the migration that creates a table.
  *
  * @param belongsTo the models of the owner and of the parent, whose keys are the last columns
+ * @param team the one of them with which the records are not deleted
  * @param prefixes the columns that a list finds by their beginning
  */
 export function tableLocals(
@@ -26,8 +27,9 @@ export function tableLocals(
   indices: readonly Index[],
   belongsTo: readonly Names[] = [],
   prefixes: readonly string[] = [],
+  team?: Names,
 ) {
-  const relations = relationsOf(attributes, belongsTo)
+  const relations = relationsOf(attributes, belongsTo, team)
   const own = attributes.filter(({ isList }) => !isList).map(({ migration }) => migration)
   const keys = belongsTo.map(({ singular }) => `column(runner, '${singular}_id', 'uuid')`)
   const joins = joinTablesOf(table, attributes)
@@ -56,7 +58,7 @@ export function tableLocals(
 }
 
 /** The foreign keys of a table. */
-function relationsOf(attributes: readonly Attribute[], belongsTo: readonly Names[]) {
+function relationsOf(attributes: readonly Attribute[], belongsTo: readonly Names[], team?: Names) {
   const references = attributes.flatMap(({ name: column, isNullable, isList, reference }) =>
     reference && !isList
       ? [{ column, property: reference.property, names: reference.model, isNullable, cascade: false }]
@@ -67,7 +69,7 @@ function relationsOf(attributes: readonly Attribute[], belongsTo: readonly Names
     property: names.singular,
     names,
     isNullable: false,
-    cascade: true,
+    cascade: names.model !== team?.model,
   }))
   return [...references, ...owners]
 }
