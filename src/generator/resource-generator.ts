@@ -31,6 +31,7 @@ import { isApi, registration } from './files/registration.js'
 import { otherIds } from './locale-generator.js'
 import { localsOf } from './resource-locals.js'
 import { parseRoutes } from './arguments/routes.js'
+import { fileSteps, hasFiles, migrationsBefore } from './file-steps.js'
 import { RESOURCE_FILES, type FileChoices } from './resource-files.js'
 import { renderFiles, type Rendered } from './files/templates.js'
 import type { ResourcePlan } from './resource-plan.js'
@@ -141,7 +142,10 @@ export function planOf(
   // Each owner has only one record of a singular resource, so that its values can only be unique among all owners.
   const within = names.isSingular ? [] : keys
   const attributes = within.length > 0 ? parsed.map(withoutUnique) : parsed
-  const list = parseList(options, attributes)
+  const list = parseList(
+    options,
+    attributes.filter(({ file }) => !file),
+  )
   if (list && names.isSingular)
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
   if (names.isSingular && (options.csv ?? options.import ?? options.bulk) !== undefined)
@@ -206,7 +210,10 @@ function withKeys(uniques: readonly string[][], keys: readonly string[]): string
  */
 function parseUnique(word: string, attributes: readonly Attribute[], keys: readonly string[]): string[] {
   const names = word.split(',')
-  const columns = [...attributes.filter(({ isList }) => !isList).map(({ name }) => name), ...keys]
+  const columns = [
+    ...attributes.filter(({ isList, file }) => !isList && !file).map(({ name }) => name),
+    ...keys,
+  ]
   const isKnown = names.every((name) => columns.includes(name))
   if (!isKnown || names.length < 2 || new Set(names).size < names.length) {
     throw new CommandError(
@@ -223,7 +230,11 @@ function parseUnique(word: string, attributes: readonly Attribute[], keys: reado
 
 /** Returns the steps of a plan. */
 function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments): FileAction[] {
-  return [...filesOf(folder, plan, RESOURCE_FILES, options), registration(plan.names)]
+  return [
+    ...fileSteps(folder, plan.attributes, options, `src/models/${plan.model.singular}.ts`),
+    ...filesOf(folder, plan, RESOURCE_FILES, options),
+    registration(plan.names),
+  ]
 }
 
 /** Renders those of some files that a command writes. */
@@ -245,7 +256,12 @@ export function filesOf(
     pages: kind === 'web' && !options.skipTemplates,
     list: !names.isSingular,
   }
-  const migration = migrationNames(folder, `create_${names.plural}`, options.now)
+  const migration = migrationNames(
+    folder,
+    `create_${names.plural}`,
+    options.now,
+    migrationsBefore(folder, plan.attributes),
+  )
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
   const locals = localsOf(plan, migration.className, otherIds(folder, names.file))
   const written = files.filter(({ when }) => when(choices))
@@ -306,7 +322,8 @@ function rulesOf(
 function rejectImportedNames({ names, model, attributes, routes, list, owner, team }: ResourcePlan): void {
   const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
   const imports = [
-    { isUsed: routes.length > 0, classes: ['Route'], options: '--route' },
+    { isUsed: routes.length > 0 || hasFiles(attributes), classes: ['Route'], options: '--route or files' },
+    { isUsed: hasFiles(attributes), classes: ['StoredFile', 'HasFile', 'HasFiles'], options: 'files' },
     { isUsed: list, classes: ['Queryable'], options: '--filter, --sort and --search' },
     { isUsed: names.isSingular, classes: ['HttpError', 'RecordNotFound', 'Use'], options: '--singular' },
     // Only its own policy imports the model.

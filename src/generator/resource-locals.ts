@@ -5,6 +5,7 @@ import {
   type Attribute,
   type ReferenceAttribute,
 } from './arguments/attributes.js'
+import { hasFiles } from './file-steps.js'
 import { listLocals, orderOf, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
 import type { Team } from './application.js'
 import type { ListPlan } from './arguments/lists.js'
@@ -36,6 +37,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     nesting,
     /** The attributes that pages and requests have: all except secrets. */
     attributes,
+    hasFiles: hasFiles(attributes),
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
     list: queries,
@@ -193,8 +195,10 @@ function headingLocals(
 ) {
   const title = attributes.find(isTitle)
   const id = { name: 'id', show: (variable: string) => `= ${variable}.id` }
-  const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? id
-  const columns = attributes.filter((one) => one !== header && one.kind !== 'json' && !one.isList)
+  const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json' && !one.file) ?? id
+  const columns = attributes.filter(
+    (one) => one !== header && one.kind !== 'json' && !one.isList && !one.file,
+  )
   const timestamps = timestampsOf(list).map((name) => ({
     name,
     show: (variable: string) => `!= time(${variable}.${name})`,
@@ -381,7 +385,12 @@ function modelImports(
   hasPairs: boolean,
   isWithin: boolean,
 ) {
-  const hasLists = attributes.some(({ isList }) => isList)
+  const hasLists = attributes.some(({ isList, file }) => isList && !file)
+  const files = [
+    attributes.some(({ isList, file }) => file && !isList) && 'HasFile',
+    attributes.some(({ isList, file }) => file && isList) && 'HasFiles',
+    hasFiles(attributes) && 'type StoredFile',
+  ]
   const typeorm = [
     (hasKeys || attributes.some(({ decorator }) => decorator.startsWith('@Column('))) && 'Column',
     'Entity',
@@ -398,11 +407,21 @@ function modelImports(
     hasLists && 'RelationIds',
     isWithin && 'Within',
   ]
-  return { kit: kit.filter(Boolean).join(', '), typeorm: typeorm.filter(Boolean).join(', ') }
+  return {
+    files: files.filter(Boolean).join(', '),
+    kit: kit.filter(Boolean).join(', '),
+    typeorm: typeorm.filter(Boolean).join(', '),
+  }
 }
 
 /** The imports of a resource from the framework. */
-function kitImports({ names: { parent, isSingular }, routes, list, owner }: ResourcePlan): string {
+function kitImports({
+  names: { parent, isSingular },
+  routes,
+  list,
+  owner,
+  attributes,
+}: ResourcePlan): string {
   const isOnlyOne = isSingular && !owner
   const all = [
     'BaseResource',
@@ -411,7 +430,7 @@ function kitImports({ names: { parent, isSingular }, routes, list, owner }: Reso
     list && 'Queryable',
     isOnlyOne && 'RecordNotFound',
     'Resource',
-    routes.length > 0 && 'Route',
+    (routes.length > 0 || hasFiles(attributes)) && 'Route',
     isOnlyOne && 'transactionOptions, Use',
     'type Context',
   ]

@@ -49,6 +49,7 @@ export function specLocals(
     ...(keys.length > 0 ? [`within: () => ({ ${keys.join(', ')} }),`] : []),
     ...valuesOf(attributes, referred),
     ...requiredOf(attributes),
+    ...filesOf(attributes),
     ...(query.length > 0 ? [`query: (${record}) => ({`, ...query.map((one) => `  ${one},`), '}),'] : []),
     ...recordsOf(plan, attributes, record),
     ...optionsOf(plan),
@@ -137,7 +138,7 @@ function setupOf(
 
 /** The values that the spec sends. Records to which they refer are created first. */
 function valuesOf(attributes: readonly Attribute[], referred: readonly Referred[]): string[] {
-  const plain = attributes.filter(({ reference }) => !reference)
+  const plain = attributes.filter(({ reference, file }) => !reference && !file)
   const samples = (sample: 'json' | 'changed') =>
     plain.map(({ name, samples }) => `${name}: ${samples[sample]}`)
   const changes = `changes: ${object(samples('changed'))},`
@@ -153,6 +154,15 @@ function valuesOf(attributes: readonly Attribute[], referred: readonly Referred[
   ]
 }
 
+/** The media types of the attributes with files. */
+function filesOf(attributes: readonly Attribute[]): string[] {
+  const types = attributes.flatMap(({ name, file, isList }) => {
+    const type = quote(file === 'image' ? 'image/png' : 'text/plain')
+    return file ? [`${name}: ${isList ? `[${type}]` : type}`] : []
+  })
+  return types.length > 0 ? [`files: ${object(types)},`] : []
+}
+
 function requiredOf(attributes: readonly Attribute[]): string[] {
   const names = attributes.filter(({ isRequired }) => isRequired).map(({ name }) => quote(name))
   return names.length > 0 ? [listOf(4, 'required', names)] : []
@@ -161,7 +171,9 @@ function requiredOf(attributes: readonly Attribute[]): string[] {
 /** The values of two records, as far as a list or a unique column needs different ones, and their order in the list. */
 function recordsOf(plan: ResourcePlan, attributes: readonly Attribute[], record: string): string[] {
   const { names, owner, team, list } = plan
-  const given = attributes.filter((attribute) => !attribute.reference && isGiven(attribute, plan))
+  const given = attributes.filter(
+    (attribute) => !attribute.reference && !attribute.file && isGiven(attribute, plan),
+  )
   const sorted = given.find(({ name }) => name === defaultSort(list))
   // The changed value is the greater one, unless it is a boolean.
   const order = sorted?.kind === 'bool' ? `newer, ${record}` : `${record}, newer`

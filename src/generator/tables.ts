@@ -33,8 +33,12 @@ export function tableLocals(
   const own = attributes.filter(({ isList }) => !isList).map(({ migration }) => migration)
   const keys = belongsTo.map(({ singular }) => `column(runner, '${singular}_id', 'uuid')`)
   const joins = joinTablesOf(table, attributes)
+  const files = attributes.filter(({ file }) => file)
+  const fileLists = files
+    .filter(({ isList }) => isList)
+    .map(({ name }) => ({ name: `${table}_${name}`, attribute: name, owner: `${itemName(table)}_id`, table }))
   const functions = [
-    own.length + keys.length + joins.length > 0 && 'column',
+    own.length + keys.length + joins.length + fileLists.length > 0 && 'column',
     prefixes.length > 0 && 'prefixIndex',
     'primaryKey',
     'timestamps',
@@ -43,6 +47,9 @@ export function tableLocals(
     columns: listOf(8, 'columns', ['primaryKey(runner)', ...own, ...keys, '...timestamps(runner)']),
     relations,
     joins,
+    /** The columns with the ids of files, and the tables with lists of files. */
+    fileKeys: files.flatMap(({ name, isList }) => (isList ? [] : `${name}_id`)),
+    fileLists,
     prefixes,
     indices: indicesOf(table, indices),
     /** The functions of the framework that the migration calls. */

@@ -86,7 +86,7 @@ class Import {
   async run(path: string): Promise<void> {
     const { ctx, counts } = this
     try {
-      const file = await CsvFile.open(path, (text) => this.heading.find(text) !== undefined)
+      const file = await CsvFile.open(path, (text) => this.heading.find(text) !== undefined, this.maxLines)
       this.separator = file.separator
       // The whole file is read before the transaction begins.
       await this.readHeading(file)
@@ -105,11 +105,6 @@ class Import {
     for await (const line of file.lines()) {
       if (!heading) heading = line
       else this.counts.lines += 1
-      if (this.counts.lines > this.maxLines)
-        throw new HttpError(
-          413,
-          `The file has more than ${this.maxLines} lines. Import it in several pieces.`,
-        )
     }
     if (!heading || this.counts.lines === 0)
       return this.reject(1, new ValidationErrors().add('base', 'csv.empty'))

@@ -107,7 +107,7 @@ class Questions {
     const types = Object.fromEntries(knownTypes.map((type) => [type, HINTS[type] ?? '']))
     const type = await this.choose(`The type of ${name}`, types)
     const detail = type === 'enum' ? `:${await this.name('Its values: draft,public')}` : ''
-    if (type === 'many') return `${name}:many`
+    if (['many', 'files', 'images'].includes(type)) return `${name}:${type}`
     const rules = await this.choose(`May ${name} be empty?`, { no: 'required', yes: 'optional' })
     return `${name}:${rules === 'yes' ? 'nulls.' : ''}${type}${detail}`
   }
