@@ -15,12 +15,12 @@ const list = ['--filter=title,created_at', '--sort=title,created_at', '--search=
 const written = ['src/jobs/delete_old_posts.ts', 'spec/jobs/delete_old_posts.spec.ts']
 
 example('blog', [
-  ['resource', 'post', 'title', 'description:nulls.Text', ...list, '--spec=full'],
+  ['resource', 'post', 'title', 'description:nulls.text', ...list, '--spec=full'],
   ['resource', 'comment', 'body:text', '--parent=post', '--spec=full'],
 ])
 example('members', [
   ['auth'],
-  ['resource', 'post', 'title', 'body:nulls.Text', '--owner', 'user', '--locking'],
+  ['resource', 'post', 'title', 'body:nulls.text', '--owner', 'user', '--locking'],
   ['job', 'delete_old_posts', 'days:int', '--schedule', '0 3 * * *', '--time-zone', 'Europe/Berlin'],
 ])
 

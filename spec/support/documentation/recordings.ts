@@ -13,7 +13,7 @@ import { terminal, type Step } from './terminal.js'
 
 const folder = join(root, 'docs/images')
 const documentedUrl = 'http://127.0.0.1:3000'
-const GENERATE = 'generate resource post title description:nulls.Text --spec full'
+const GENERATE = 'generate resource post title description:nulls.text --spec full'
 
 /** Records the commands of README.md and docs/command-line.md in a new application, as SVG. */
 export async function recordTerminals(): Promise<void> {
