@@ -58,7 +58,7 @@ function useCheckout(application) {
   writeFileSync(join(application, '.npmrc'), 'install-links=true\npackage-lock=false\n')
 }
 
-/** Lets the comments of the blog use a service, as docs/getting-started.md teaches it. The files of the service are kept. */
+/** Lets the comments of the blog use a service, as docs/getting-started-services.md teaches it. The files of the service are kept. */
 function injectNotifier(application) {
   for (const path of ['src/services/notifier.ts', 'spec/services/notifier.spec.ts'])
     cpSync(join(root, 'examples/blog', path), join(application, path))
