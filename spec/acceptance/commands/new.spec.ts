@@ -37,7 +37,7 @@ describe('kit new blog', () => {
         'Next:',
         '  cd blog',
         '  npm install',
-        '  npx kit generate resource post title description:nulls.text --spec full',
+        '  npx kit generate resource post title description:nulls.text --search title,description --spec full',
         '  npx kit db migrate',
         '  npx kit dev',
         '',
