@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm'
-import { PreconditionFailed, ValidationErrors, VersionConflict } from '../errors.js'
+import { PreconditionFailed, RecordNotFound, ValidationErrors, VersionConflict } from '../errors.js'
 import { translateAdded } from '../models/validation/added-errors.js'
 import { explainDatabaseError } from '../database/database-errors.js'
 import { engineOf } from '../database/engines/engines.js'
@@ -179,6 +179,7 @@ export interface DestroyOptions {
  *
  * @throws RecordNotFound (404) when its model has a trash, and another request was faster
  * @throws DeclarationError when it is in the trash already, and `trash` is not false
+ * @throws RecordNotFound when it has no id
  * @throws ValidationErrors (409) when other records refer to it
  * @throws VersionNotLoaded when the record was loaded without its version
  * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
@@ -193,6 +194,7 @@ export async function destroyRecord(
   const { id } = record
   const metadata = tx.dataSource.getMetadata(record.constructor)
   rejectMoreRows(metadata)
+  if (id === undefined) throw new RecordNotFound(metadata.targetName, ' The record has no id.')
   requireVersion(metadata, record)
   const moves = metadata.deleteDateColumn !== undefined && trash !== false
   if (moves) requirePlace(metadata, record, false)

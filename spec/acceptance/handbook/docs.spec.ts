@@ -13,7 +13,7 @@ import {
 import { compilerOf } from '../../../src/cli/support/compilation.js'
 import { parseXml } from '../../../src/http/body/xml-reader.js'
 import { unformatted } from '../../support/formatted.js'
-import { kit, linkPackages, root } from '../../support/kit.js'
+import { kit, linkPackages, newApplication, root } from '../../support/kit.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
 /** The instructions in docs/getting-started*.md have their own spec, which follows them step by step. */
@@ -63,7 +63,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md, spec/README.md, b
 
     before(() => {
       const folder = application()
-      for (const [file, code] of Object.entries(accounts)) write(folder, code, file)
+      for (const [file, code] of Object.entries({ ...accounts, ...team })) write(folder, code, file)
       for (const block of compiled) {
         if (!isPiece(block)) write(folder, moduleOf(block), fileOf(block))
         // Other blocks import it.
@@ -158,14 +158,21 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md, spec/README.md, b
 describe('README.md', () => {
   const shown = codeBlocks().filter(({ page }) => page === 'README.md')
 
-  it('shows the handler as the generator writes it', () => {
-    const generated = readPage('examples/blog/src/actions/posts.ts').split('\n')
-    const handlers = shown.filter(({ language }) => language === 'ts')
-    const lines = handlers.flatMap(({ code }) =>
-      code.split('\n').map((line) => line.replace(/ *\/\/ .*/, '')),
-    )
-    expect(lines).to.have.length.above(10)
-    expect(lines.filter((line) => !generated.includes(line))).to.deep.equal([])
+  it('shows the handler as its command writes it', async () => {
+    const commands = shown.flatMap(({ language, code }) => (language === 'sh' ? kitCommandsOf(code) : []))
+    const generate = commands.filter(([word]) => word === 'generate')
+    expect(new Set(generate.map((words) => words.join(' '))).size).to.equal(1)
+    const { folder, remove } = await newApplication()
+    try {
+      await kit(folder, generate[0] ?? [])
+      const generated = readFileSync(join(folder, 'src/actions/posts.ts'), 'utf8')
+      const handlers = shown.filter(({ language }) => language === 'ts')
+      expect(handlers).to.have.length(1)
+      // The excerpt ends with the class.
+      for (const { code } of handlers) expect(generated).to.include(code.replace(/\n}\n$/, '\n'))
+    } finally {
+      remove()
+    }
   })
 
   it('has the commands and outputs of docs/getting-started.md, whose spec runs them', () => {
@@ -395,6 +402,61 @@ declare class Member extends Model {
   password_hash: string
 }
 `
+
+/** The parts of the files of `kit generate team` that examples import. */
+const team = {
+  'src/models/branch.ts': `
+import { Model } from 'resource-kit'
+
+export class Branch extends Model {
+  name!: string
+}
+`,
+  'src/models/membership.ts': `
+import { Model } from 'resource-kit'
+
+export class Membership extends Model {
+  user_id!: string
+  role!: string
+}
+`,
+  'src/models/invitation.ts': `
+import { Model } from 'resource-kit'
+
+export class Invitation extends Model {
+  email!: string
+  role!: string
+  token_hash!: string
+  expires_at!: Date
+  inviter_id!: string
+}
+`,
+  'src/models/invoice.ts': `
+import { Model } from 'resource-kit'
+
+export class Invoice extends Model {
+  branch_id!: string
+}
+`,
+  'spec/support/users.ts': `
+import type { Client } from 'resource-kit/testing'
+import type { User } from '../../src/models/user.js'
+
+export async function signIn(_client: Client, _user: User) {}
+`,
+  'spec/support/branches.ts': `
+import type { Role } from '../../src/branches.js'
+import { Branch } from '../../src/models/branch.js'
+import { User } from '../../src/models/user.js'
+
+export async function makeBranch() {
+  return new Branch()
+}
+export async function makeMember(_branch: Branch, _role: Role) {
+  return new User()
+}
+`,
+}
 
 /** The part of the file of `kit generate auth` that examples import. */
 const accounts = {

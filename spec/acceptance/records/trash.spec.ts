@@ -135,7 +135,7 @@ class MoveLabel {
   }
 }
 
-/** What the job has found. */
+/** The results of the job's steps. */
 const steps: unknown[] = []
 
 async function item<T extends Model>(
