@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { pino } from 'pino'
 import { channels } from '../../src/common/channels.js'
 import type { Database } from '../../src/index.js'
 import {
@@ -195,6 +196,11 @@ describe('@Resource({ import })', () => {
       detail: 'The file has more than 5000 lines. Import it in several pieces.',
     })
     expect((await send('x'.repeat(11 * 1024 * 1024))).status).to.equal(413)
+    expect((await send(`sku,name\n${'\n'.repeat(60_000)}a,A`)).status).to.equal(413)
+    const many = await send(
+      `${Array.from({ length: 200_000 }, (_, index) => `wrong${index}`).join(',')}\na,A`,
+    )
+    expect(Object.keys(many.json.lines[0].errors)).to.have.length(20)
     expect((await send('a,b\n1,2', '/parts')).status).to.equal(415)
     expect((await site.post('/parts/import', { json: { sku: 'a' }, accept: 'json' })).status).to.equal(400)
     expect(
@@ -251,6 +257,14 @@ describe('@Resource({ import })', () => {
     expect(await database.manager.count(Offer)).to.equal(3)
   })
 
+  it('rejects a null character, which no engine stores, at its line', async () => {
+    const response = await send('sku,name\na,A\u0000\nb,B\n')
+    expect(response.status).to.equal(422)
+    expect(response.json.lines.map(({ line }: { line: number }) => line)).to.deep.equal([2])
+    expect((await send('sku,name\na\u0000,A\n')).status).to.equal(422)
+    expect(await database.manager.count(Part)).to.equal(0)
+  })
+
   it('compares keys letter by letter', async () => {
     await insertParts(database, [{ sku: 'abc' }])
     const response = await send('sku,name\nABC,Upper\n')
@@ -281,6 +295,34 @@ describe('@Resource({ import })', () => {
     behavior.before = async (ctx) => void counts.push((await ctx.findAll(Supplier)).length)
     await send('code\nd\ne\n', '/suppliers/import')
     expect(counts.slice(3)).to.deep.equal([3, 4])
+  })
+
+  itOnce('has the numbers in the line of the log, and no cell', async () => {
+    await site.close()
+    const lines: string[] = []
+    const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+    site = await Site.open(partsApp(database, { logger }))
+    await send('sku,name\nsecret-1,A\nsecret-2,B\n')
+    await site.get('/parts.csv')
+    const [part] = await parts()
+    await site.post('/parts/bulk/archive', { json: { ids: [part?.id] }, accept: 'json' })
+    await site.close()
+    const fields = lines
+      .map((line): Record<string, unknown> => JSON.parse(line))
+      .filter(({ method }) => method)
+    expect(fields[0]).to.deep.include({ lines: 2, created: 2, updated: 0 })
+    expect(fields[1]).to.deep.include({ rows: 2 })
+    expect(fields[2]).to.deep.include({ records: 1 })
+    expect(lines.join()).to.not.contain('secret')
+  })
+
+  itOnce('has no page in an API application, and JSON for everybody', async () => {
+    await site.close()
+    site = await Site.open(partsApp(database, { api: true }))
+    expect((await site.get('/parts/import', { accept: 'json' })).status).to.equal(404)
+    const wrong = await send('sku,name\na,\n', undefined, { Accept: 'text/html' })
+    expect([wrong.status, wrong.headers.get('content-type')]).to.deep.equal([422, 'application/problem+json'])
+    expect((await send('sku,name\na,A\n', undefined, { Accept: 'text/html' })).status).to.be.oneOf([200, 406])
   })
 
   it('stops after 100 lines with errors', async () => {

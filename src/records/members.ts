@@ -7,6 +7,7 @@ import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from '../models/validation/added-errors.js'
 import type { Attribute } from '../models/attributes/attributes.js'
+import type { FileProblem } from '../models/attributes/file-attributes.js'
 import { nestedAttributesOf } from '../models/attributes/plain-attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
 import { conditionsFor, conditionsInPath, type PathRequest } from './lists/inside.js'
@@ -182,7 +183,7 @@ interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
   set(header: string, value: string): void
   setPageHeaders(pagination: Pagination): void
   /** The fields of a record whose values could not be converted. */
-  unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
+  unreadable(record: object): readonly { attribute: Attribute; value: unknown; problem?: FileProblem }[]
   /** The attributes of a record that the request has set, with the values that they had before. */
   bound(record: object): ReadonlyMap<string, unknown>
   /** The fields whose files are too large. */
@@ -327,6 +328,10 @@ class RequestWork implements RecordWork {
     private readonly ctx: DataRequest,
   ) {}
 
+  get request() {
+    return this.ctx
+  }
+
   get translate() {
     return this.ctx.translate
   }
@@ -361,7 +366,11 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
   const errors = new ValidationErrors()
   for (const field of files?.fields ?? [])
     addError(ctx, errors, { ...tooLarge, owner: record, field, values: { max: files?.max } })
-  for (const { owner, prefix, attribute, value } of unread) {
+  for (const { owner, prefix, attribute, value, problem } of unread) {
+    if (problem) {
+      addError(ctx, errors, { values: {}, ...problem, owner, prefix, field: attribute.name })
+      continue
+    }
     const { isList, nested, kind, name } = attribute
     const isBlank = !isList && (value === null || (typeof value === 'string' && value.trim() === ''))
     const type = isList ? 'list' : nested ? 'object' : kind
@@ -411,16 +420,23 @@ interface Refusal extends Pick<Unread, 'owner'> {
   field: string
   rule: string
   reason: string
+  /** The id of the translation, if it is not that of the rule. */
+  text?: string
   values: object
 }
 
 function addError({ translate }: DataRequest, errors: ValidationErrors, refusal: Refusal): void {
-  const { owner, prefix = '', field, rule, reason } = refusal
+  const { owner, prefix = '', field, rule, reason, text } = refusal
   const { constructor: model } = owner
   const attribute = attributeName(model, field, translate)
   const values = { attribute, ...refusal.values }
   const own = `${attribute} ${reason}.`
-  errors.add(prefix + field, rule, messageOf(model, field, rule, values, { own }, translate), values)
+  errors.add(
+    prefix + field,
+    rule,
+    messageOf(model, field, rule, values, { own, given: text && translate?.(text, values) }, translate),
+    values,
+  )
 }
 
 /** @throws LockWhileReading in a request that only reads: on SQLite it does not wait for writers, so it cannot lock anything */

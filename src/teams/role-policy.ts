@@ -61,6 +61,12 @@ export abstract class RolePolicy<T extends Model, Role extends string = string> 
     )
   }
 
+  /** Whether the role in a membership or an invitation is not above that of a user in its team, so that the user may change it. */
+  protected reaches(user: object | undefined, record: T & { role: string }): boolean {
+    const { roles } = this.members
+    return roles.rank(this.role(user, record)) <= roles.rank(record.role)
+  }
+
   /** @internal */
   static checkRoute(route: { middleware: readonly Function[]; handlerName: string }, model: Function): void {
     const { middleware, team, key, hasKey } = this.members

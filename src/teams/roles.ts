@@ -4,6 +4,8 @@ export interface KnownMembership {
   role: string
   /** The id of the team. */
   team: string
+  /** The name of the team, if teams have names. */
+  name?: string
 }
 
 /** The roles of the user of a request: the memberships by the ids of their teams. */

@@ -1,6 +1,7 @@
 import { getMetadataArgsStorage } from 'typeorm'
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js'
 import { memoizeByObject } from '../../common/memoize.js'
+import { ownFiles, type FileAttribute } from './file-attributes.js'
 import { kindOf, type Attribute, type AttributeKind } from './kinds.js'
 import { ownRelationIds, type RelationIdsProperty } from './relation-ids.js'
 
@@ -10,17 +11,35 @@ export { kindOf, type Attribute, type AttributeKind }
  * The attributes of a model that a client may set: its regular columns, the inherited ones first. They leave out the id,
  * the datetimes that the framework sets, a version, generated columns, columns that are hidden (`select: false`) or not
  * written (`insert: false`, `update: false`), and columns whose type has no textual form (a blob, an array). The lists of
- * `@RelationIds` follow the columns.
+ * `@RelationIds` follow the columns, and then the attributes with files, instead of their columns.
  */
 export const attributesOf = memoizeByObject((model: Function): Attribute[] => [
-  ...columnsOf(model).filter(isSettable).flatMap(toAttribute),
+  ...columnsOf(model)
+    .filter((column) => isSettable(column) && !isOfFile(model, column))
+    .flatMap(toAttribute),
   ...relationIdsOf(model).map(({ name }): Attribute => ({
     name,
     kind: 'uuid',
     nullable: false,
     isList: true,
   })),
+  ...filesOf(model).map((file): Attribute => ({
+    name: file.name,
+    kind: 'uuid',
+    nullable: !file.isList,
+    ...(file.isList && { isList: true }),
+    file,
+  })),
 ])
+
+/** The attributes of a model that contain files, the inherited ones first. */
+export const filesOf = memoizeByObject((model: Function): readonly FileAttribute[] =>
+  ancestorsOf(model).flatMap(ownFiles),
+)
+
+function isOfFile(model: Function, { propertyName }: ColumnMetadataArgs): boolean {
+  return filesOf(model).some(({ column }) => column === propertyName)
+}
 
 /** The properties of a model with the ids of a relation, the inherited ones first. */
 export function relationIdsOf(model: Function): RelationIdsProperty[] {

@@ -1,5 +1,6 @@
 import type { ColumnType, TableColumnOptions } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import type { FileAttribute } from './file-attributes.js'
 import * as readers from './readers.js'
 
 /** The kind of an attribute's values, independent of the engine's column types. */
@@ -26,6 +27,8 @@ export interface Attribute {
   nullable: boolean
   /** Whether it is a list of such values: the ids of a to-many relation. */
   isList?: true
+  /** The files that it contains, if it is declared with `@HasFile` or `@HasFiles`. The kind is that of their ids. */
+  file?: FileAttribute
   /** The class of the objects of `@ValidateNested`, which `ctx.bind` creates. */
   nested?: Function
   /** The values of an enum. */
