@@ -19,7 +19,7 @@ import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './find.js'
 import { joinErrors } from './participants.js'
 import { destroyRecord, isSaved, saveRecord } from './save.js'
-import { conditionsOf } from '../models/record-state.js'
+import { conditionsOf, placeOf } from '../models/record-state.js'
 import { createStaleErrors } from './stale.js'
 import { enclosuresOf } from './within.js'
 import type { RecordWork } from './work.js'
@@ -182,7 +182,11 @@ interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
   set(header: string, value: string): void
   setPageHeaders(pagination: Pagination): void
   /** The fields of a record whose values could not be converted. */
-  unreadable(record: object): readonly { attribute: Attribute; value: unknown }[]
+  unreadable(record: object): readonly {
+    attribute: Attribute
+    value: unknown
+    refusal?: { rule: string; own: string; values: Record<string, unknown> }
+  }[]
   /** The attributes of a record that the request has set, with the values that they had before. */
   bound(record: object): ReadonlyMap<string, unknown>
   /** The fields whose files are too large. */
@@ -338,6 +342,10 @@ class RequestWork implements RecordWork {
   scopeFor(model: Function | string, where?: object) {
     return this.ctx.scopeFor(model, where)
   }
+
+  bound(record: object) {
+    return this.ctx.bound(record)
+  }
 }
 
 function transactionFor(ctx: object): LazyTransaction {
@@ -361,7 +369,13 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
   const errors = new ValidationErrors()
   for (const field of files?.fields ?? [])
     addError(ctx, errors, { ...tooLarge, owner: record, field, values: { max: files?.max } })
-  for (const { owner, prefix, attribute, value } of unread) {
+  for (const { owner, prefix, attribute, value, refusal } of unread) {
+    if (refusal) {
+      const { rule, own, values } = refusal
+      const message = messageOf(owner.constructor, attribute.name, rule, values, { own }, ctx.translate)
+      errors.add(`${prefix}${attribute.name}`.replace(/\.$/, ''), rule, message, values)
+      continue
+    }
     const { isList, nested, kind, name } = attribute
     const isBlank = !isList && (value === null || (typeof value === 'string' && value.trim() === ''))
     const type = isList ? 'list' : nested ? 'object' : kind
@@ -396,7 +410,7 @@ function unreadFields(ctx: DataRequest, owner: object, prefix = ''): Unread[] {
     const value: unknown = Reflect.get(owner, name)
     return Object.entries(isList ? Object(value) : { '': value }).flatMap(([index, part]) =>
       typeof part === 'object' && part !== null
-        ? unreadFields(ctx, part, `${prefix}${name}.${index && `${index}.`}`)
+        ? unreadFields(ctx, part, `${prefix}${name}.${index && `${placeOf(part, Number(index))}.`}`)
         : [],
     )
   })

@@ -8,6 +8,7 @@ import { markTranslated } from '../models/validation/added-errors.js'
 import type { Translate } from '../models/validation/validation.js'
 import { translate } from './violations.js'
 import { findRecord } from './find.js'
+import { recordsOf } from './loaded-relations.js'
 import type { RecordWork } from './work.js'
 
 /** The number of characters of a current value that an error message shows, with the … of a longer one. */
@@ -41,7 +42,8 @@ export async function createStaleErrors(
     const { name, kind, isList } = attribute
     const value: unknown = Reflect.get(current, name)
     const isUnreadable = unreadable.some((field) => field.attribute.name === name)
-    if (!isUnreadable && textOf(value) === textOf(Reflect.get(record, name))) continue
+    const [now, sent] = [value, Reflect.get(record, name)].map((one) => textOf(one, attribute))
+    if (!isUnreadable && now === sent) continue
     const isShown = !isList && kind !== 'uuid' && !isHiddenProperty(model, name)
     const values = { value: isShown ? formatValue(value, attribute, model, t) : undefined }
     const id = `validation.changed${isShown ? '' : '_hidden'}`
@@ -51,8 +53,14 @@ export async function createStaleErrors(
   return errors
 }
 
-/** Returns a string that is the same for equal values, and for lists with the same ids in any order. */
-function textOf(value: unknown): string {
+/** Returns a string that is the same for equal values, for lists with the same ids in any order, and for the same lines. */
+function textOf(value: unknown, { lines }: Attribute): string {
+  if (lines) {
+    const names = ['id', ...lines.fields]
+    return JSON.stringify(
+      recordsOf(value).map((line) => names.map((name) => Reflect.get(line, name) ?? null)),
+    )
+  }
   return JSON.stringify(Array.isArray(value) ? value.toSorted() : (value ?? null))
 }
 
