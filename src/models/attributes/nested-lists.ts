@@ -1,19 +1,5 @@
 import { getMetadataArgsStorage } from 'typeorm'
 import { DeclarationError } from '../../errors.js'
-import type { Model } from '../model.js'
-import type { AttributeOf } from './attribute-of.js'
-
-/** The options of `@Nested`. */
-export interface NestedOptions<Line extends Model> {
-  /** The attributes of a line that a request may set. */
-  fields: readonly AttributeOf<Line>[]
-  /** The minimum number of lines (0). */
-  min?: number
-  /** The maximum number of lines (100), at most 1,000. */
-  max?: number
-  /** The number of empty rows that a form offers after the lines (2). */
-  extra?: number
-}
 
 /** A list of records that are a part of a record: the lines of an order. */
 export interface NestedList {
@@ -32,13 +18,7 @@ const declared = new Map<Function, readonly NestedList[]>()
 /** Declares a list of a model. */
 export function declareNested(
   model: Function,
-  name: string,
-  {
-    fields,
-    min = 0,
-    max = 100,
-    extra = 2,
-  }: Omit<NestedOptions<Model>, 'fields'> & { fields: readonly string[] },
+  { name, fields, min, max, extra }: Omit<NestedList, 'line'>,
 ): void {
   const list: NestedList = {
     name,

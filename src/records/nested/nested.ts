@@ -1,8 +1,21 @@
 import type { EntityMetadata } from 'typeorm'
-import { hasNestedLists, declareNested, type NestedOptions } from '../../models/attributes/nested-lists.js'
+import { hasNestedLists, declareNested } from '../../models/attributes/nested-lists.js'
 import { nestedListsOf } from '../../models/attributes/attributes.js'
 import type { Model } from '../../models/model.js'
+import type { AttributeOf } from '../../models/attributes/attribute-of.js'
 import { takePart } from '../participants.js'
+
+/** The options of `@Nested`. */
+export interface NestedOptions<Line extends Model> {
+  /** The attributes of a line that a request may set. */
+  fields: readonly AttributeOf<Line>[]
+  /** The minimum number of lines (0). */
+  min?: number
+  /** The maximum number of lines (100), at most 1,000. */
+  max?: number
+  /** The number of empty rows that a form offers after the lines (2). */
+  extra?: number
+}
 
 /**
  * Declares a list of records that are a part of a record: the lines of an order. `ctx.find` and `ctx.paginate` read them with one
@@ -24,7 +37,8 @@ import { takePart } from '../participants.js'
 export function Nested<Line extends Model>(options: NestedOptions<Line>): PropertyDecorator {
   return function nested(target: object, name: string | symbol): void {
     if (!hasNestedLists()) takePartInLines()
-    declareNested(target.constructor, String(name), options)
+    const { fields, min = 0, max = 100, extra = 2 } = options
+    declareNested(target.constructor, { name: String(name), fields, min, max, extra })
   }
 }
 
