@@ -28,7 +28,7 @@ example('members', [
 function example(name, steps) {
   const folder = mkdtempSync(join(tmpdir(), 'kit-example-'))
   const application = join(folder, name)
-  run(folder, 'new', name, '--skip-install', '--kit', '^0.1.0')
+  run(folder, 'new', name, '--skip-install', '--skip-git', '--kit', '^0.1.0')
   for (const [index, words] of steps.entries()) {
     run(application, 'generate', ...words)
     stamp(application, String(1795132800000 + index * 1000))

@@ -9,6 +9,7 @@ const late = [
   '@opentelemetry/api',
   '@opentelemetry/core',
   '@koa/cors',
+  'aws4fetch',
   'better-sqlite3',
   'co-body',
   'croner',
@@ -24,6 +25,7 @@ const late = [
   'raw-body',
   'saxes',
   'send',
+  'sharp',
   'validator',
   'yaml',
 ]

@@ -64,6 +64,8 @@ export interface UploadedFile {
   mimetype: string | null
   /** The size in bytes. */
   size: number
+  /** The SHA-256 of the content in hexadecimal digits, on routes that store files. */
+  sha256?: string
 }
 
 /**
@@ -85,6 +87,8 @@ export interface MiddlewareOptions {
   guardsFiles?: boolean
   /** Whether the middleware needs sessions. An API application has none, and does not start with such a middleware. */
   needsSession?: boolean
+  /** Whether the middleware stores the files of requests, as that of `storedFiles()` does. */
+  storesFiles?: boolean
   /** Whether the middleware may call `next` again after a failure. Any other middleware may call `next` only once. */
   callsAgain?: boolean
   /** The middleware's part of the OpenAPI document, for the routes that it runs for. */

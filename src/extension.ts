@@ -10,6 +10,10 @@ export { channels, measure } from './common/channels.js'
 export { bearerToken, keyOwner } from './common/request-owner.js'
 export { PerRequest } from './common/per-request.js'
 export { formatOfType } from './http/formats/formats.js'
+export { isWildcard, namesTag } from './http/entity-tags.js'
+export { fileReader, uploadPlans, type FileReader } from './http/body/uploads.js'
+export { makeUploadFolder, removeStaleUploads, removeUploadFolder } from './http/body/upload-folders.js'
+export { sizeText } from './http/body/rejected-files.js'
 export { chooseFormat } from './http/responder.js'
 export { pathKeysOf } from './http/writable.js'
 export { clientNetwork } from './http/security/client-network.js'
@@ -29,6 +33,7 @@ export { unscopedWork } from './records/work.js'
 export {
   beforeCommit,
   checkBeforeCommit,
+  endReading,
   hasTransaction,
   outsideTransaction,
   restoreOnRetry,
@@ -42,10 +47,12 @@ export { conditionOn, selectLocked } from './records/references.js'
 export { lockOption } from './records/locking.js'
 export { chainsOf, declareMembers } from './records/within.js'
 export { engineOf } from './database/engines/engines.js'
-export { explainMissingTable } from './database/migrations/pending.js'
+export { explainMissingTable, pendingMigrations } from './database/migrations/pending.js'
 export { ExpiringTable, type ExpiringTableOptions } from './database/expiring-table.js'
 export { isId, newId } from './models/ids.js'
 export { attributeName, messageOf } from './models/validation/validation.js'
+export { problemOf } from './database/engines/problems.js'
+export { inParts } from './records/parts.js'
 export { Redis } from './common/redis.js'
 
 // Descriptions of routes and models
@@ -53,11 +60,13 @@ export {
   ancestorsOf,
   attributesOf,
   columnsOf,
+  filesOf,
   isEntity,
   toAttribute,
   versionOf,
   type Attribute,
 } from './models/attributes/attributes.js'
+export { declareFiles, setToken, tokenOf, type FileAttribute, type FileProblem } from './models/attributes/file-attributes.js'
 export {
   instanceOf,
   isListProperty,
@@ -70,12 +79,13 @@ export { exposedProperties, transformRules } from './models/attributes/transform
 export { descriptionOf } from './resources/describe.js'
 export { CustomFilter, RenamedFilter } from './records/lists/declaration.js'
 export { pathNames, type PathNames } from './naming/names.js'
-export { collectionName, itemName, recordName } from './naming/words.js'
+export { collectionName, humanize, itemName, recordName } from './naming/words.js'
 export type { Declarations } from './routing/scope.js'
 
 // Secrets, durations and processes
 export { assets } from './common/assets.js'
 export { sessionSecrets } from './sessions/secrets.js'
+export { secretOf } from './sessions/csrf-token.js'
 export { Signer } from './sessions/signer.js'
 export { milliseconds, type Duration } from './common/duration.js'
 export { currentEnvironment } from './common/environment.js'

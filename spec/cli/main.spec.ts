@@ -54,9 +54,11 @@ describe('kit', () => {
   for (const page of [
     'generate resource',
     'generate migration',
+    'generate team',
     'generate job',
     'generate locale',
     'destroy resource',
+    'destroy team',
     'destroy job',
     'destroy locale',
   ]) {
@@ -71,11 +73,11 @@ describe('kit', () => {
     [['xyzzyx'], 'There is no command "xyzzyx". `kit --help` lists the commands.'],
     [
       ['generate', 'post', 'title'],
-      'There is no command "generate post". Known commands: resource, model, auth, migration, job, locale, secret.',
+      'There is no command "generate post". Known commands: resource, model, auth, team, migration, job, locale, secret.',
     ],
     [
       ['destroy', 'post'],
-      'There is no command "destroy post". Known commands: resource, model, auth, job, locale.',
+      'There is no command "destroy post". Known commands: resource, model, auth, team, job, locale.',
     ],
     [['new'], "Missing required argument 'name'. Run the command with `--help` for its usage."],
     [

@@ -142,6 +142,18 @@ describe('@Resource({ bulk })', () => {
     }
   })
 
+  itOnce('reads the ids of XML', async () => {
+    const parts = await insertParts(database, [{}, {}])
+    for (const chosen of [parts, parts.slice(1)]) {
+      const xml = `<bulk><ids>${chosen.map(({ id }) => `<id>${id}</id>`).join('')}</ids></bulk>`
+      const { status, text } = await site.post('/parts/bulk/archive', { xml, accept: 'xml' })
+      expect([status, text]).to.deep.equal([
+        200,
+        `<?xml version="1.0" encoding="UTF-8"?>\n<part><count>${chosen.length}</count></part>\n`,
+      ])
+    }
+  })
+
   itOnce('compares no version: a condition is 412', async () => {
     const [part] = await insertParts(database, [{}])
     const { status } = await archive({ ids: [part?.id] }, '', { 'If-Match': '"1"' })

@@ -1,5 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { gzipSync } from 'node:zlib'
 import { expect } from 'chai'
+import { pino } from 'pino'
+import { channels } from '../../src/common/channels.js'
 import type { Database } from '../../src/index.js'
 import {
   behavior,
@@ -9,6 +12,7 @@ import {
   Part,
   partsApp,
   partsDatabase,
+  Supplier,
 } from '../support/applications/parts.js'
 import { itOnce } from '../support/engine.js'
 import { Site, type SpecResponse } from '../support/site.js'
@@ -192,6 +196,11 @@ describe('@Resource({ import })', () => {
       detail: 'The file has more than 5000 lines. Import it in several pieces.',
     })
     expect((await send('x'.repeat(11 * 1024 * 1024))).status).to.equal(413)
+    expect((await send(`sku,name\n${'\n'.repeat(60_000)}a,A`)).status).to.equal(413)
+    const many = await send(
+      `${Array.from({ length: 200_000 }, (_, index) => `wrong${index}`).join(',')}\na,A`,
+    )
+    expect(Object.keys(many.json.lines[0].errors)).to.have.length(20)
     expect((await send('a,b\n1,2', '/parts')).status).to.equal(415)
     expect((await site.post('/parts/import', { json: { sku: 'a' }, accept: 'json' })).status).to.equal(400)
     expect(
@@ -248,10 +257,72 @@ describe('@Resource({ import })', () => {
     expect(await database.manager.count(Offer)).to.equal(3)
   })
 
+  it('rejects a null character, which no engine stores, at its line', async () => {
+    const response = await send('sku,name\na,A\u0000\nb,B\n')
+    expect(response.status).to.equal(422)
+    expect(response.json.lines.map(({ line }: { line: number }) => line)).to.deep.equal([2])
+    expect((await send('sku,name\na\u0000,A\n')).status).to.equal(422)
+    expect(await database.manager.count(Part)).to.equal(0)
+  })
+
   it('compares keys letter by letter', async () => {
     await insertParts(database, [{ sku: 'abc' }])
     const response = await send('sku,name\nABC,Upper\n')
     expect(response.json).to.include({ created: 1, updated: 0 })
+  })
+
+  it('sends consecutive inserts together, and finds the lines of those that the database rejects', async () => {
+    const statements: string[] = []
+    const listen = (message: unknown): void =>
+      void statements.push(String(Reflect.get(Object(message), 'sql')))
+    const file = (repeated: number) =>
+      `code\n${Array.from({ length: 1200 }, (_, index) => `c${index === repeated ? 3 : index}`).join('\n')}\n`
+    const wrong = await send(file(1100), '/suppliers/import')
+    expect(codesOf(wrong)).to.deep.equal({ 1102: { code: ['unique'] } })
+    expect(await database.manager.count(Supplier)).to.equal(0)
+    subscribe(channels.query.name, listen)
+    expect((await send(file(-1), '/suppliers/import')).json.created).to.equal(1200)
+    unsubscribe(channels.query.name, listen)
+    expect(statements.filter((sql) => sql.startsWith('INSERT'))).to.have.length.at.most(4)
+    expect(await database.manager.count(Supplier)).to.equal(1200)
+  })
+
+  it('sends the inserts before a statement that could read them, but not before others', async () => {
+    const counts: number[] = []
+    behavior.before = async (ctx) => void counts.push(await ctx.tx.count(Supplier))
+    await send('code\na\nb\nc\n', '/suppliers/import')
+    expect(counts).to.deep.equal([0, 1, 2])
+    behavior.before = async (ctx) => void counts.push((await ctx.findAll(Supplier)).length)
+    await send('code\nd\ne\n', '/suppliers/import')
+    expect(counts.slice(3)).to.deep.equal([3, 4])
+  })
+
+  itOnce('has the numbers in the line of the log, and no cell', async () => {
+    await site.close()
+    const lines: string[] = []
+    const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) })
+    site = await Site.open(partsApp(database, { logger }))
+    await send('sku,name\nsecret-1,A\nsecret-2,B\n')
+    await site.get('/parts.csv')
+    const [part] = await parts()
+    await site.post('/parts/bulk/archive', { json: { ids: [part?.id] }, accept: 'json' })
+    await site.close()
+    const fields = lines
+      .map((line): Record<string, unknown> => JSON.parse(line))
+      .filter(({ method }) => method)
+    expect(fields[0]).to.deep.include({ lines: 2, created: 2, updated: 0 })
+    expect(fields[1]).to.deep.include({ rows: 2 })
+    expect(fields[2]).to.deep.include({ records: 1 })
+    expect(lines.join()).to.not.contain('secret')
+  })
+
+  itOnce('has no page in an API application, and JSON for everybody', async () => {
+    await site.close()
+    site = await Site.open(partsApp(database, { api: true }))
+    expect((await site.get('/parts/import', { accept: 'json' })).status).to.equal(404)
+    const wrong = await send('sku,name\na,\n', undefined, { Accept: 'text/html' })
+    expect([wrong.status, wrong.headers.get('content-type')]).to.deep.equal([422, 'application/problem+json'])
+    expect((await send('sku,name\na,A\n', undefined, { Accept: 'text/html' })).status).to.be.oneOf([200, 406])
   })
 
   it('stops after 100 lines with errors', async () => {

@@ -270,6 +270,10 @@ describe('Records', () => {
       expect(await tx.count(Post)).to.equal(0)
     })
 
+    it('throws RecordNotFound for a record that has no id', async () => {
+      expect(String(await failure(destroyRecord(tx, newPost('one'))))).to.include('The record has no id.')
+    })
+
     it('throws 409 with a clear message if other records refer to it', async () => {
       const post = await tx.save(newPost('one'))
       await saveRecord(tx, Object.assign(new Comment(), { body: 'x', post_id: post.id }))

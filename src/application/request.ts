@@ -197,7 +197,7 @@ function readBody(parts: RequestParts): Middleware {
   return async function readBody(ctx, next) {
     const state = routesOf(ctx)
     if (!ctx.route) {
-      await parts.readBody(ctx)
+      await parts.readBody(ctx, routesOfForm(state.matches))
       overrideMethod(ctx)
       state.match = matchOf(state.matches, ctx.method)
     }
@@ -205,7 +205,7 @@ function readBody(parts: RequestParts): Middleware {
     setRoute(ctx, state.match)
     // The body of a form has been read above, and middleware with `beforeBody` may have set one.
     if (ctx.request.body === undefined) {
-      if (ctx.route.readsBody) await parts.readBody(ctx)
+      if (ctx.route.readsBody) await parts.readBody(ctx, [ctx.route])
       else ctx.request.body = {}
     }
     parts.guard?.(ctx)

@@ -22,6 +22,7 @@ export const COMMANDS: readonly Entry[] = [
   { name: 'start', summary: 'build the application if necessary, and serve it' },
   { name: 'work', summary: 'run the background jobs without a server' },
   { name: 'jobs', summary: 'list, retry and discard background jobs' },
+  { name: 'files', summary: 'count, sweep and check stored files' },
   { name: 'console', alias: 'c', summary: 'evaluate JavaScript with the application loaded' },
   { name: 'query', summary: 'read the database with one SQL statement' },
   { name: 'run', summary: 'run a file of the application with its database open' },

@@ -67,7 +67,14 @@ export function ownerOfModel(folder: string, { singular, plural }: Names): Names
   const recorded = argumentsIn(migrationIn(folder, `create_${plural}`)).owner
   const owner =
     recorded ?? /\.(\w+)_id === \w+\?\.id/.exec(textOf(folder, `src/policies/${singular}.ts`) ?? '')?.[1]
-  return owner === undefined ? undefined : modelNamesOf(owner)
+  // A team has members, whose roles decide.
+  if (owner === undefined || teamOf(folder)?.names.model === modelNamesOf(owner).model) return undefined
+  return modelNamesOf(owner)
+}
+
+/** Whether the policy of a model asks for the roles of a team. */
+export function hasRoles(folder: string, { singular }: Names): boolean {
+  return / extends RolePolicy\b/.test(textOf(folder, `src/policies/${singular}.ts`) ?? '')
 }
 
 /** The models that contain the records of another model, according to its `@Within`. */
@@ -107,6 +114,29 @@ export function accountsOf(folder: string): Names | undefined {
     textOf(folder, 'src/authentication.ts') ?? '',
   )?.[1]
   return model === undefined ? undefined : modelNamesOf(model)
+}
+
+/** The team of an application, whose members have roles. */
+export interface Team {
+  names: Names
+  /** The roles, the highest first. */
+  roles: string[]
+  /** The lowest role that creates and changes records. */
+  write: string
+}
+
+/** The team of an application: `teamMembers(database, { team: Branch })`; undefined if there is none. */
+export function teamOf(folder: string): Team | undefined {
+  const files = existsSync(join(folder, 'src')) ? readdirSync(join(folder, 'src')) : []
+  for (const file of files) {
+    const text = file.endsWith('.ts') ? textOf(folder, `src/${file}`) : undefined
+    const model = /\bteamMembers\(database, \{\s*team: (\w+)/.exec(text ?? '')?.[1]
+    if (text === undefined || model === undefined) continue
+    const roles = [...(/\broles = \[([^\]]*)\]/.exec(text)?.[1] ?? '').matchAll(/\w+/g)].map(([role]) => role)
+    const write = /^\/\/ kit generate team .*--write (\w+)/m.exec(text)?.[1]
+    return { names: namesOf(model), roles, write: roles.find((role) => role === write) ?? roles.at(-1) ?? '' }
+  }
+  return undefined
 }
 
 /** The attributes of accounts that other users may see: the id, and the name if they have one. */

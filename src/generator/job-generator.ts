@@ -75,6 +75,11 @@ function actionsOf(
   if (queue !== undefined && !/^[\w-]+$/.test(queue))
     throw new CommandError(`--queue "${queue}" isn't the name of a queue. Use letters, digits, _ and -.`)
   const attributes = parseAttributes(words)
+  const file = attributes.find((attribute) => attribute.file)
+  if (file)
+    throw new CommandError(
+      `The arguments of a job are JSON, which has no files. Pass an id instead of ${file.name}.`,
+    )
   // A model of this name has the `jobs` table.
   const prefix = modelFiles(folder).includes('job') ? 'background_' : ''
   const { file: migration, className: migrationClass } = migrationNames(

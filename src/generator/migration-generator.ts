@@ -5,6 +5,7 @@ import { CommandError } from '../command-errors.js'
 import { keysOfTable, readApplication, requireReference } from './application.js'
 import { parseAttributes, withoutUnique, type Attribute } from './arguments/attributes.js'
 import { SOURCES } from './arguments/kinds.js'
+import { fileSteps, migrationsBefore } from './file-steps.js'
 import type { FileAction } from './files/files.js'
 import { quote } from './files/lines.js'
 import { migrationNames } from './migration-names.js'
@@ -45,7 +46,9 @@ export function migrationActions(
   if (kind === 'add' || kind === 'create') {
     for (const attribute of attributes) requireReference(folder, table, attribute)
   }
-  const { file, className } = migrationNames(folder, name, now)
+  // The table of files is created before the migration that refers to it.
+  const first = kind === 'remove' ? [] : fileSteps(folder, attributes, { now })
+  const { file, className } = migrationNames(folder, name, now, migrationsBefore(folder, attributes))
   const uniques = isWithin ? parsed.filter(({ isUnique }) => isUnique).map(({ name }) => [...keys, name]) : []
   const indexed = [
     ...attributes
@@ -53,7 +56,7 @@ export function migrationActions(
       .map(({ name }) => ({ columns: [name], why: whyIndexed(name) })),
     ...uniques.map((columns) => uniqueIndex(columns, table)),
   ]
-  return renderFiles(
+  const migration = renderFiles(
     folder,
     filesOfScaffolds([`migration/${kind}`]),
     { migration: file },
@@ -64,6 +67,7 @@ export function migrationActions(
       ...columnLocals(attributes, table, uniques),
     },
   )
+  return [...first, ...migration]
 }
 
 /**
@@ -126,6 +130,9 @@ function columnLocals(attributes: readonly Attribute[], table: string, uniques: 
   const columns = attributes.filter(({ isList }) => !isList)
   const changed = columns.map((attribute) => ({
     ...attribute,
+    name: attribute.file ? `${attribute.name}_id` : attribute.name,
+    /** The table to which its foreign key refers. */
+    referred: attribute.file ? 'stored_files' : attribute.reference?.model.plural,
     variable: camelize(`${attribute.name}_column`, true),
     // MariaDB keeps an index that a foreign key needs, so the scaffold drops an index after its key, and creates it before.
     indices: [
@@ -142,7 +149,7 @@ function columnLocals(attributes: readonly Attribute[], table: string, uniques: 
   const classes = [
     columns.length < attributes.length && 'Table',
     columns.length > 0 && 'TableColumn',
-    columns.some(({ reference }) => reference) && 'TableForeignKey',
+    columns.some(({ reference, file }) => reference ?? file) && 'TableForeignKey',
     changed.some(({ indices }) => indices.length > 0) && 'TableIndex',
     'type MigrationInterface',
     'type QueryRunner',

@@ -10,11 +10,17 @@ export interface MigrationNames {
   className: string
 }
 
-/** Returns the names of an existing migration, or new ones that are later than those of all other migrations. */
-export function migrationNames(folder: string, name: string, now = new Date()): MigrationNames {
+/**
+ * Returns the names of an existing migration, or new ones that are later than those of all other migrations.
+ *
+ * @param before the number of migrations that are written with it, and run before it
+ */
+export function migrationNames(folder: string, name: string, now = new Date(), before = 0): MigrationNames {
   const files = migrationFiles(folder)
   const existing = files.find((file) => isNamed(file, name))
-  const timestamp = existing ? Number.parseInt(existing, 10) : Math.max(now.getTime(), latest(files) + 1)
+  const timestamp = existing
+    ? Number.parseInt(existing, 10)
+    : Math.max(now.getTime(), latest(files) + 1) + before
   return { file: `${timestamp}_${name}`, className: `${camelize(name)}${timestamp}` }
 }
 

@@ -2,6 +2,7 @@ import { requireReference } from './application.js'
 import { recordedResource, type ResourceArguments } from './arguments/command-line.js'
 import { namesOf } from './arguments/names.js'
 import { destructionOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
+import { fileSteps } from './file-steps.js'
 import type { FileAction } from './files/files.js'
 import { migrationIn } from './migration-names.js'
 import { MODEL_FILES } from './resource-files.js'
@@ -38,5 +39,8 @@ export function modelDestruction(folder: string, word: string, hasRun?: HasRun):
 }
 
 function stepsOf(folder: string, plan: ResourcePlan, options: ModelOptions): FileAction[] {
-  return filesOf(folder, plan, MODEL_FILES, options)
+  return [
+    ...fileSteps(folder, plan.attributes, options, `src/models/${plan.model.singular}.ts`),
+    ...filesOf(folder, plan, MODEL_FILES, options),
+  ]
 }

@@ -5,6 +5,8 @@ export interface FileChoices {
   model: boolean
   migration: boolean
   policy: boolean
+  /** Whether the policy asks for roles in a team. */
+  rolePolicy: boolean
   /** Whether the specs are complete, or placeholders. */
   fullSpec: boolean
   texts: boolean
@@ -43,6 +45,16 @@ export const MODEL_FILES: readonly ResourceFile[] = [
 export const RESOURCE_FILES: readonly ResourceFile[] = [
   ...MODEL_FILES,
   { scaffold: 'resource/policy.ts.ejs', target: 'src/policies/%singular%.ts', when: (has) => has.policy },
+  {
+    scaffold: 'resource/role-policy.ts.ejs',
+    target: 'src/policies/%singular%.ts',
+    when: (has) => has.rolePolicy,
+  },
+  {
+    scaffold: 'resource/spec/policy.ts.ejs',
+    target: 'spec/policies/%singular%.spec.ts',
+    when: (has) => has.rolePolicy,
+  },
   { scaffold: 'resource/class.ts.ejs', target: 'src/actions/%plural%.ts', when: () => true },
   { scaffold: 'resource/spec/full.ts.ejs', target: SPEC, when: (has) => has.fullSpec },
   { scaffold: 'resource/spec/pending.ts.ejs', target: SPEC, when: (has) => !has.fullSpec },

@@ -7,6 +7,7 @@ import {
   existingNames,
   handlersIn,
   hasPolicy,
+  hasRoles,
   ownerOfModel,
   publicAttributesOf,
   readApplication,
@@ -14,6 +15,7 @@ import {
   requireParent,
   requireProperties,
   requireReference,
+  teamOf,
   titleOf,
 } from './application.js'
 import { recordedResource, resourceCommand, type ResourceArguments } from './arguments/command-line.js'
@@ -29,6 +31,7 @@ import { isApi, registration } from './files/registration.js'
 import { otherIds } from './locale-generator.js'
 import { localsOf } from './resource-locals.js'
 import { parseRoutes } from './arguments/routes.js'
+import { fileSteps, hasFiles, migrationsBefore } from './file-steps.js'
 import { RESOURCE_FILES, type FileChoices } from './resource-files.js'
 import { renderFiles, type Rendered } from './files/templates.js'
 import type { ResourcePlan } from './resource-plan.js'
@@ -52,8 +55,9 @@ export function resourceActions(folder: string, word: string, options: ResourceA
   if (options.useModel !== undefined) requireProperties(folder, model, attributes, names.parent)
   const problem = problemIn(rulesOf(plan, options))
   if (problem) throw new CommandError(problem)
-  const scope = owner && plan.routes.find(({ handler }) => handler === 'scope')
-  if (scope) throw new BadRoute(scope.word, 'the name "scope" is reserved in a policy')
+  const inPolicy = plan.team ? ['scope', 'role', 'atLeast', 'reaches'] : owner ? ['scope'] : []
+  const taken = plan.routes.find(({ handler }) => inPolicy.includes(handler))
+  if (taken) throw new BadRoute(taken.word, `the name "${taken.handler}" is reserved in a policy`)
   if (owner) requireModel(folder, owner)
   rejectImportedNames(plan)
   const steps = stepsOf(folder, plan, options)
@@ -123,10 +127,14 @@ export function planOf(
   generator: 'resource' | 'model' = 'resource',
 ): ResourcePlan {
   const application = isApi(readApplication(folder)) ? 'api' : 'web'
-  const parent = options.parent === undefined ? undefined : existingNames(folder, options.parent)
+  const ownerNames = options.owner === undefined ? undefined : modelNamesOf(options.owner)
+  const anyTeam = teamOf(folder)
+  const team = anyTeam?.names.model === ownerNames?.model ? anyTeam : undefined
+  const owner = team ? undefined : ownerNames
+  const parentWord = options.parent ?? team?.names.singular
+  const parent = parentWord === undefined ? undefined : existingNames(folder, parentWord)
   const names = namesOf(word, parent, options.singular)
-  const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
-  const belongsTo = [parent, owner].flatMap((one) => one?.singular ?? [])
+  const belongsTo = [...new Set([parent, owner, team?.names].flatMap((one) => one?.singular ?? []))]
   const keys = belongsTo.map((singular) => `${singular}_id`)
   const hasVersion = options.locking ?? false
   const taken = [...belongsTo, ...keys, ...(hasVersion ? ['lock_version'] : [])]
@@ -134,7 +142,10 @@ export function planOf(
   // Each owner has only one record of a singular resource, so that its values can only be unique among all owners.
   const within = names.isSingular ? [] : keys
   const attributes = within.length > 0 ? parsed.map(withoutUnique) : parsed
-  const list = parseList(options, attributes)
+  const list = parseList(
+    options,
+    attributes.filter(({ file }) => !file),
+  )
   if (list && names.isSingular)
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
   if (names.isSingular && (options.csv ?? options.import ?? options.bulk) !== undefined)
@@ -169,12 +180,15 @@ export function planOf(
     list,
     many: parseMany(options, attributes, unique, routes),
     owner,
+    team,
+    home: parentsOf(names).some(({ model }) => model === anyTeam?.names.model) ? anyTeam : undefined,
     hasVersion,
     accounts,
     publicAttributes: accounts ? publicAttributesOf(folder, accounts) : [],
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
     titleOfParent: parent && titleOf(folder, parent),
     ownerOf: (other) => ownerOfModel(folder, other),
+    hasRoles: (other) => hasRoles(folder, other),
     enclosuresOf: (other) => enclosuresOfModel(folder, other),
   }
 }
@@ -196,7 +210,10 @@ function withKeys(uniques: readonly string[][], keys: readonly string[]): string
  */
 function parseUnique(word: string, attributes: readonly Attribute[], keys: readonly string[]): string[] {
   const names = word.split(',')
-  const columns = [...attributes.filter(({ isList }) => !isList).map(({ name }) => name), ...keys]
+  const columns = [
+    ...attributes.filter(({ isList, file }) => !isList && !file).map(({ name }) => name),
+    ...keys,
+  ]
   const isKnown = names.every((name) => columns.includes(name))
   if (!isKnown || names.length < 2 || new Set(names).size < names.length) {
     throw new CommandError(
@@ -213,7 +230,11 @@ function parseUnique(word: string, attributes: readonly Attribute[], keys: reado
 
 /** Returns the steps of a plan. */
 function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments): FileAction[] {
-  return [...filesOf(folder, plan, RESOURCE_FILES, options), registration(plan.names)]
+  return [
+    ...fileSteps(folder, plan.attributes, options, `src/models/${plan.model.singular}.ts`),
+    ...filesOf(folder, plan, RESOURCE_FILES, options),
+    registration(plan.names),
+  ]
 }
 
 /** Renders those of some files that a command writes. */
@@ -223,18 +244,24 @@ export function filesOf(
   files: typeof RESOURCE_FILES,
   options: ResourceArguments,
 ): Rendered[] {
-  const { kind, names, model, owner } = plan
+  const { kind, names, model, owner, team } = plan
   const writesModel = !options.skipModel && options.useModel === undefined
   const choices: FileChoices = {
     model: writesModel,
     migration: writesModel && !options.skipMigration,
     policy: owner !== undefined,
-    fullSpec: options.spec === 'full' || owner !== undefined,
+    rolePolicy: team !== undefined,
+    fullSpec: options.spec === 'full' || (owner ?? team) !== undefined,
     texts: kind === 'web',
     pages: kind === 'web' && !options.skipTemplates,
     list: !names.isSingular,
   }
-  const migration = migrationNames(folder, `create_${names.plural}`, options.now)
+  const migration = migrationNames(
+    folder,
+    `create_${names.plural}`,
+    options.now,
+    migrationsBefore(folder, plan.attributes),
+  )
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
   const locals = localsOf(plan, migration.className, otherIds(folder, names.file))
   const written = files.filter(({ when }) => when(choices))
@@ -243,12 +270,12 @@ export function filesOf(
 
 /** The combinations of options that a resource cannot have. */
 function rulesOf(
-  { owner, ownerOf, accounts, hasVersion, model, names, attributes }: ResourcePlan,
+  { owner, team, home, ownerOf, hasRoles, accounts, hasVersion, model, names, attributes }: ResourcePlan,
   options: ResourceArguments,
 ): Rule[] {
   const params = parentsOf(names).map(({ param }) => param)
   const fixed = attributes.find(({ name }) => params.includes(name))
-  const option = owner ? '--owner' : hasVersion && '--locking'
+  const option = owner || team ? '--owner' : hasVersion && '--locking'
   const key = owner && `${owner.singular}_id`
   return [
     [
@@ -260,12 +287,24 @@ function rulesOf(
       `The path ${names.fullPath} sets ${fixed?.name}, so no request could choose another one. Use another name, like other_${fixed?.reference?.property ?? fixed?.name}.`,
     ],
     [
-      options.useModel !== undefined && ownerOf(model),
+      options.useModel !== undefined && (ownerOf(model) || hasRoles(model)),
       `Each ${model.model} has an owner, whose policy the handlers must ask. Write this resource by hand, with src/policies/${model.singular}.ts.`,
     ],
     [
       names.fullPath === '/up',
       'A singular resource cannot be named "up", because `GET /up` is the health check. Choose another name.',
+    ],
+    [
+      options.singular && (team || home),
+      `A singular resource has no path below ${team?.names.words.aOne}. Generate it without --singular.`,
+    ],
+    [
+      home && !team && !owner && names.parent?.model === home.names.model,
+      `The roles of the ${home?.names.words.one} decide about its records. Use --owner ${home?.names.singular} instead of --parent ${home?.names.singular}.`,
+    ],
+    [
+      team && !home,
+      `The path ${names.fullPath} names no ${team?.names.words.one}. Generate the parent with --owner ${team?.names.singular}, or leave out --parent.`,
     ],
     [owner && !accounts, 'There are no accounts that could own records. Run `kit generate auth` first.'],
     [
@@ -280,14 +319,16 @@ function rulesOf(
 }
 
 /** @throws CommandError when a model has the name of a class of resource-kit that the same file imports */
-function rejectImportedNames({ names, model, attributes, routes, list, owner }: ResourcePlan): void {
+function rejectImportedNames({ names, model, attributes, routes, list, owner, team }: ResourcePlan): void {
   const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
   const imports = [
-    { isUsed: routes.length > 0, classes: ['Route'], options: '--route' },
+    { isUsed: routes.length > 0 || hasFiles(attributes), classes: ['Route'], options: '--route or files' },
+    { isUsed: hasFiles(attributes), classes: ['StoredFile', 'HasFile', 'HasFiles'], options: 'files' },
     { isUsed: list, classes: ['Queryable'], options: '--filter, --sort and --search' },
     { isUsed: names.isSingular, classes: ['HttpError', 'RecordNotFound', 'Use'], options: '--singular' },
     // Only its own policy imports the model.
     { isUsed: owner && model.model === 'Policy', classes: ['Policy'], options: '--owner' },
+    { isUsed: team && model.model === 'RolePolicy', classes: ['RolePolicy'], options: '--owner' },
   ]
   for (const { isUsed, classes, options } of imports) {
     const clash = isUsed && classes.find((name) => models.some((one) => one?.model === name))

@@ -5,7 +5,9 @@ import {
   type Attribute,
   type ReferenceAttribute,
 } from './arguments/attributes.js'
+import { hasFiles } from './file-steps.js'
 import { listLocals, orderOf, prefixColumns, sortedColumns, timestampsOf } from './list-locals.js'
+import type { Team } from './application.js'
 import type { ListPlan } from './arguments/lists.js'
 import { defaultPathName } from '../naming/names.js'
 import type { Names } from './arguments/names.js'
@@ -13,7 +15,7 @@ import { nestingOf, type Nesting } from './nesting.js'
 import { modelImportsOf, quote, relativePath } from './files/lines.js'
 import type { ResourcePlan } from './resource-plan.js'
 import { routeLocals } from './arguments/routes.js'
-import { specLocals, specPaths } from './spec-locals.js'
+import { policySpecPaths, specLocals, specPaths } from './spec-locals.js'
 import { labelsOf, yaml } from './texts.js'
 import { tableLocals, uniqueIndex, whyIndexed } from './tables.js'
 
@@ -35,6 +37,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     nesting,
     /** The attributes that pages and requests have: all except secrets. */
     attributes,
+    hasFiles: hasFiles(attributes),
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
     list: queries,
@@ -49,14 +52,16 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     ...routeLocals(plan.routes, names, nesting),
     ...handlerLocals(plan, nesting, attributes, choices),
     ...headingLocals(plan, attributes),
-    pages: pagesOf(plan, nesting, references, choices),
+    pages: pagesOf(plan, nesting, references, choices, freshLocals(plan, nesting).fresh),
     /** The name of the record in translation ids and in XML. */
     record: model.singular,
     labels: labelsOf(model.singular, attributes, otherIds),
     yaml,
     ...pathLocals(names, nesting),
+    behind: behindOf(plan),
     spec: specLocals(plan, nesting, attributes, queries?.query ?? []),
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
+    policySpec: policySpecPaths(plan),
     ...modelLocals(plan),
     migrationClass,
   }
@@ -69,7 +74,7 @@ function handlerLocals(
   attributes: readonly Attribute[],
   choices: readonly Choice[],
 ) {
-  const { kind, names, model, owner, guards } = plan
+  const { kind, names, model, owner, team, guards } = plan
   const file = `src/actions/${names.file}`
   const policy = `src/policies/${model.singular}`
   const find = `await this.find${model.model}(${nesting.item.arguments})`
@@ -86,7 +91,7 @@ function handlerLocals(
       `model: ${model.model}`,
       // The attributes that a request may set.
       `fields: [${attributes.map(({ name }) => quote(name)).join(', ')}]`,
-      owner && `policy: ${model.model}Policy`,
+      (owner || team) && `policy: ${model.model}Policy`,
       ...manyOptions(plan),
       hasPagesBeside(plan) && 'pages: false',
     ]
@@ -103,13 +108,51 @@ function handlerLocals(
       policy: relativePath(file, policy),
       authentication: relativePath(file, 'src/authentication'),
     },
-    policyModels: modelImportsOf(owner ? [model, owner] : [], policy),
+    hasPolicy: owner !== undefined || team !== undefined,
+    team: team && { ...team.names, path: relativePath(policy, `src/${team.names.plural}`) },
+    accounts: plan.accounts,
+    abilities: team ? abilitiesOf(team, plan) : [],
+    policyModels: modelImportsOf(
+      [model, owner ?? (team && plan.accounts)].flatMap((one) => one ?? []),
+      policy,
+    ),
+    ...freshLocals(plan, nesting),
     find,
     /** The parent whose policy the handlers call, because the resource has none. */
-    guard: owner ? undefined : guards[0]?.one,
+    guard: owner || team ? undefined : guards[0]?.one,
     parentPath: names.parent && relativePath(file, `src/actions/${names.parent.file}`),
     kitImports: kitImports(plan),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
+  }
+}
+
+/** The methods of a policy, with the role from which on they allow something. Deleting needs one role more than writing. */
+function abilitiesOf({ roles, write }: Team, { routes }: ResourcePlan) {
+  const destroy = roles[Math.max(0, roles.indexOf(write) - 1)] ?? write
+  const changes = routes.filter(({ method }) => method !== 'GET').map(({ handler }) => handler)
+  const writing = ['create', 'update', ...changes.filter((name) => name !== 'destroy')]
+  return [...writing.map((name) => ({ name, role: write })), { name: 'destroy', role: destroy }]
+}
+
+/** The source of a new record. That of a team has the keys from the beginning, because policies decide by them. */
+function freshLocals({ names, model, team }: ResourcePlan, { parents }: Nesting) {
+  const given = parents.filter((one) => one.model === team?.names.model || one.model === names.parent?.model)
+  const fresh = `this.new${model.model}(${given.map(({ one }) => one).join(', ')})`
+  return {
+    fresh: team ? fresh : `new ${model.model}()`,
+    freshParameters: given.map((it) => `${it.one}: ${it.model}`).join(', '),
+    freshKeys: given.map(({ singular, one }) => `${singular}_id: ${one}.id`).join(', '),
+  }
+}
+
+/** Returns a function that prints a line of a template, in a team below the condition that the user may do it. */
+function behindOf({ names, team, home, guards }: ResourcePlan) {
+  const [guard] = guards
+  return (ability: string | undefined, indent: number, line: string): string => {
+    const record = team ? names.one : home && guard?.one
+    const pad = ' '.repeat(indent)
+    if (ability === undefined || record === undefined) return pad + line
+    return `${pad}if can('${team ? ability : 'update'}', ${record})\n${pad}  ${line}`
   }
 }
 
@@ -152,8 +195,10 @@ function headingLocals(
 ) {
   const title = attributes.find(isTitle)
   const id = { name: 'id', show: (variable: string) => `= ${variable}.id` }
-  const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json') ?? id
-  const columns = attributes.filter((one) => one !== header && one.kind !== 'json' && !one.isList)
+  const header = title ?? attributes.find((one) => one.isRequired && one.kind !== 'json' && !one.file) ?? id
+  const columns = attributes.filter(
+    (one) => one !== header && one.kind !== 'json' && !one.isList && !one.file,
+  )
   const timestamps = timestampsOf(list).map((name) => ({
     name,
     show: (variable: string) => `!= time(${variable}.${name})`,
@@ -176,9 +221,10 @@ function headingLocals(
 }
 
 /** The variables of the model and of its migration. */
-function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: ResourcePlan) {
+function modelLocals({ names, attributes, uniques, list, owner, team, hasVersion }: ResourcePlan) {
   const all = hasVersion ? [...attributes, ...versionAttributes()] : attributes
-  const belongsTo = [owner, names.parent].filter((one) => one !== undefined)
+  const other = team?.names.model === names.parent?.model ? undefined : team?.names
+  const belongsTo = [owner, other, names.parent].filter((one) => one !== undefined)
   const keys = belongsTo.map(({ singular }) => `${singular}_id`)
   // The list of a resource has a condition on its parent, and one on its owner, if it has them.
   const leading = names.isSingular ? [] : keys.toReversed()
@@ -187,7 +233,7 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
   const own = indexesOf(names, all, list, leading, belongsTo.at(-1)?.words.aOne)
   // A unique index with the same first columns also sorts and finds.
   const indices = [...own.filter((one) => !uniques.some((columns) => isBeginning(columns, one))), ...pairs]
-  const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list))
+  const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list), team?.names)
   const related = [...all.flatMap(({ reference }) => reference?.model ?? []), ...belongsTo]
   return {
     ...table,
@@ -195,6 +241,8 @@ function modelLocals({ names, attributes, uniques, list, owner, hasVersion }: Re
     all,
     /** The foreign keys of the parent and of the owner. */
     keys,
+    /** The relations to the records that contain the record. */
+    enclosures: [names.parent, other].flatMap((one) => (one ? quote(one.singular) : [])).join(', '),
     ownerKey: owner && `${owner.singular}_id`,
     hasVersion,
     modelImports: modelImports(all, table.relations.length > 0, pairs.length > 0, names.parent !== undefined),
@@ -238,8 +286,9 @@ function pagesOf(
   { parents, before }: Nesting,
   references: readonly ReferenceAttribute[],
   choices: readonly Choice[],
+  fresh: string,
 ) {
-  const { kind, list } = plan
+  const { kind, list, team } = plan
   const { one, many, file } = plan.names
   const loaded = (name: string, relations: readonly ReferenceAttribute[]) => {
     const properties = relations.map(({ reference }) => quote(reference.property))
@@ -259,6 +308,8 @@ function pagesOf(
   const parentsOfItem = before.map((names) => names.one)
   const index = [
     ...parentsOfList,
+    // Its policy decides about the link to a new record.
+    ...(team ? [`${one}: ${fresh}`] : []),
     loaded(many, listed),
     'pagination',
     ...(needsQuery(plan) ? ['query'] : []),
@@ -334,7 +385,12 @@ function modelImports(
   hasPairs: boolean,
   isWithin: boolean,
 ) {
-  const hasLists = attributes.some(({ isList }) => isList)
+  const hasLists = attributes.some(({ isList, file }) => isList && !file)
+  const files = [
+    attributes.some(({ isList, file }) => file && !isList) && 'HasFile',
+    attributes.some(({ isList, file }) => file && isList) && 'HasFiles',
+    hasFiles(attributes) && 'type StoredFile',
+  ]
   const typeorm = [
     (hasKeys || attributes.some(({ decorator }) => decorator.startsWith('@Column('))) && 'Column',
     'Entity',
@@ -351,11 +407,21 @@ function modelImports(
     hasLists && 'RelationIds',
     isWithin && 'Within',
   ]
-  return { kit: kit.filter(Boolean).join(', '), typeorm: typeorm.filter(Boolean).join(', ') }
+  return {
+    files: files.filter(Boolean).join(', '),
+    kit: kit.filter(Boolean).join(', '),
+    typeorm: typeorm.filter(Boolean).join(', '),
+  }
 }
 
 /** The imports of a resource from the framework. */
-function kitImports({ names: { parent, isSingular }, routes, list, owner }: ResourcePlan): string {
+function kitImports({
+  names: { parent, isSingular },
+  routes,
+  list,
+  owner,
+  attributes,
+}: ResourcePlan): string {
   const isOnlyOne = isSingular && !owner
   const all = [
     'BaseResource',
@@ -364,7 +430,7 @@ function kitImports({ names: { parent, isSingular }, routes, list, owner }: Reso
     list && 'Queryable',
     isOnlyOne && 'RecordNotFound',
     'Resource',
-    routes.length > 0 && 'Route',
+    (routes.length > 0 || hasFiles(attributes)) && 'Route',
     isOnlyOne && 'transactionOptions, Use',
     'type Context',
   ]

@@ -1,3 +1,4 @@
+import type { Team } from './application.js'
 import type { Attribute } from './arguments/attributes.js'
 import type { ListPlan } from './arguments/lists.js'
 import type { ManyPlan } from './arguments/many.js'
@@ -25,6 +26,10 @@ export interface ResourcePlan {
   /** Its options for many records at once. */
   many: ManyPlan
   owner: Names | undefined
+  /** The team whose roles decide about the records. */
+  team: Team | undefined
+  /** The team in whose path the resource is, with or without roles of its own. */
+  home: Team | undefined
   /** Whether the model has a version. */
   hasVersion: boolean
   /** The model of the users who sign in. */
@@ -37,6 +42,8 @@ export interface ResourcePlan {
   titleOfParent: string | undefined
   /** Returns the owner of the records of another model. */
   ownerOf: (names: Names) => Names | undefined
+  /** Whether the policy of another model asks for roles. */
+  hasRoles: (names: Names) => boolean
   /** Returns the models that contain the records of another model. */
   enclosuresOf: (names: Names) => Names[]
 }

@@ -16,6 +16,11 @@ export function specPaths(file: string, model: Names) {
   }
 }
 
+/** The import paths of the spec of a policy. */
+export function policySpecPaths({ model }: ResourcePlan) {
+  return { policy: relativePath(`spec/policies/${model.singular}`, `src/policies/${model.singular}`) }
+}
+
 /**
  * The variables of a resource's full spec: the description for `describeResource`, and the records that must exist before.
  *
@@ -27,11 +32,12 @@ export function specLocals(
   attributes: readonly Attribute[],
   query: readonly string[],
 ) {
-  const { names, model, owner, accounts, ownerOf } = plan
+  const { names, model, owner, home, accounts, ownerOf, hasRoles } = plan
   const file = `spec/actions/${names.file}`
   const record = specVariable(names)
+  const containers = containersOf(plan, parents)
   const keys = [
-    ...(names.parent ? [`${names.parent.singular}_id: ${specVariable(names.parent)}.id`] : []),
+    ...containers.map((one) => `${one.singular}_id: ${specVariable(one)}.id`),
     ...(owner ? [`${owner.singular}_id: owner.id`] : []),
   ]
   const referred = referredOf(attributes, plan, parents)
@@ -43,6 +49,7 @@ export function specLocals(
     ...(keys.length > 0 ? [`within: () => ({ ${keys.join(', ')} }),`] : []),
     ...valuesOf(attributes, referred),
     ...requiredOf(attributes),
+    ...filesOf(attributes),
     ...(query.length > 0 ? [`query: (${record}) => ({`, ...query.map((one) => `  ${one},`), '}),'] : []),
     ...recordsOf(plan, attributes, record),
     ...optionsOf(plan),
@@ -53,8 +60,12 @@ export function specLocals(
         ]
       : []),
   ]
-  const made = parents.map((it, i) => `${specVariable(it)} = ${make(it, parents[i - 1], ownerOf(it))}`)
+  const made = parents.map((it, index) => {
+    const around = [parents[index - 1], index > 1 && hasRoles(it) ? parents[0] : undefined]
+    return `${specVariable(it)} = ${make(it, around, ownerOf(it))}`
+  })
   const hasOwner = [...description, ...made].some((line) => line.includes('owner.id'))
+  const setup = setupOf(plan, made, hasOwner, keys)
   // The example needs an attribute that looks the same in a model and in JSON.
   const text = attributes.find(({ kind, name }) => kind === 'string' && !name.endsWith('email'))
   const shown = text ? [`${text.name}: ${text.samples.json}`] : []
@@ -64,7 +75,8 @@ export function specLocals(
       [
         model,
         ...parents,
-        ...referred.flatMap(({ models }) => models),
+        // Members of a team are made without their model.
+        ...referred.flatMap(({ models }) => models).filter((one) => !home || one.model !== accounts?.model),
         ...(accounts && hasOwner ? [accounts] : []),
       ],
       file,
@@ -74,7 +86,12 @@ export function specLocals(
       ...(accounts && hasOwner ? [`owner: ${accounts.model}`] : []),
       ...parents.map((it) => `${specVariable(it)}: ${it.model}`),
     ],
-    setup: [...signInOf(accounts, hasOwner), ...made],
+    setup,
+    isInTeam: setup.some((line) => line.includes('signInFor(')),
+    /** The helpers of a team that the spec calls. */
+    teamHelpers: [...setup, ...description].some((line) => line.includes('makeMember('))
+      ? '{ makeMember } from '
+      : '',
     description,
     example: {
       record,
@@ -85,16 +102,43 @@ export function specLocals(
   }
 }
 
-/** The lines that sign a user in. It is a variable if something belongs to this user. */
-function signInOf(accounts: Names | undefined, hasOwner: boolean): string[] {
-  if (!accounts) return []
-  const user = `await make${accounts.model}()`
-  return hasOwner ? [`owner = ${user}`, 'await signIn(client, owner)'] : [`await signIn(client, ${user})`]
+/** The records that contain the record: the parent, and the team whose roles decide. */
+function containersOf({ names, team }: ResourcePlan, parents: Nesting['parents']): Names[] {
+  const root = parents.filter(({ model }) => model === team?.names.model)
+  return [
+    ...new Map([...(names.parent ? [names.parent] : []), ...root].map((one) => [one.model, one])).values(),
+  ]
+}
+
+/**
+ * The lines that create the parents and sign a user in: in a team, somebody whom the policy allows to delete the record. The user is
+ * a variable if something belongs to this user.
+ */
+function setupOf(
+  { home, team, model, accounts, guards }: ResourcePlan,
+  made: readonly string[],
+  hasOwner: boolean,
+  keys: readonly string[],
+): string[] {
+  if (!accounts) return [...made]
+  const [guard] = guards
+  if (home && guard && !hasOwner) {
+    const record = team ? `factory.build(${model.model}${argumentOf(keys)})` : specVariable(guard)
+    return [...made, `await signInFor(client, '${team ? 'destroy' : 'update'}', ${record})`]
+  }
+  const user = home
+    ? `await makeMember(${specVariable(home.names)}, '${home.roles[0]}')`
+    : `await make${accounts.model}()`
+  const signingIn = hasOwner
+    ? [`owner = ${user}`, 'await signIn(client, owner)']
+    : [`await signIn(client, ${user})`]
+  const [first = '', ...others] = made
+  return home ? [first, ...signingIn, ...others] : [...signingIn, ...made]
 }
 
 /** The values that the spec sends. Records to which they refer are created first. */
 function valuesOf(attributes: readonly Attribute[], referred: readonly Referred[]): string[] {
-  const plain = attributes.filter(({ reference }) => !reference)
+  const plain = attributes.filter(({ reference, file }) => !reference && !file)
   const samples = (sample: 'json' | 'changed') =>
     plain.map(({ name, samples }) => `${name}: ${samples[sample]}`)
   const changes = `changes: ${object(samples('changed'))},`
@@ -110,6 +154,15 @@ function valuesOf(attributes: readonly Attribute[], referred: readonly Referred[
   ]
 }
 
+/** The media types of the attributes with files. */
+function filesOf(attributes: readonly Attribute[]): string[] {
+  const types = attributes.flatMap(({ name, file, isList }) => {
+    const type = quote(file === 'image' ? 'image/png' : 'text/plain')
+    return file ? [`${name}: ${isList ? `[${type}]` : type}`] : []
+  })
+  return types.length > 0 ? [`files: ${object(types)},`] : []
+}
+
 function requiredOf(attributes: readonly Attribute[]): string[] {
   const names = attributes.filter(({ isRequired }) => isRequired).map(({ name }) => quote(name))
   return names.length > 0 ? [listOf(4, 'required', names)] : []
@@ -117,12 +170,14 @@ function requiredOf(attributes: readonly Attribute[]): string[] {
 
 /** The values of two records, as far as a list or a unique column needs different ones, and their order in the list. */
 function recordsOf(plan: ResourcePlan, attributes: readonly Attribute[], record: string): string[] {
-  const { names, owner, list } = plan
-  const given = attributes.filter((attribute) => !attribute.reference && isGiven(attribute, plan))
+  const { names, owner, team, list } = plan
+  const given = attributes.filter(
+    (attribute) => !attribute.reference && !attribute.file && isGiven(attribute, plan),
+  )
   const sorted = given.find(({ name }) => name === defaultSort(list))
   // The changed value is the greater one, unless it is a boolean.
   const order = sorted?.kind === 'bool' ? `newer, ${record}` : `${record}, newer`
-  const keys = [names.parent, owner].flatMap((one) => (one ? `${one.singular}_id` : []))
+  const keys = [names.parent, owner, team?.names].flatMap((one) => (one ? `${one.singular}_id` : []))
   const isOnlyOne = uniquesOf(attributes, plan).some((columns) =>
     columns.every((name) => isConstant(name, attributes, keys)),
   )
@@ -172,16 +227,17 @@ function referredOf(
 }
 
 /** The support of specs that sign in; undefined if the application has no accounts. */
-function usersOf(file: string, { model, owner, accounts, guards, ownerOf }: ResourcePlan) {
+function usersOf(file: string, { model, owner, home, accounts, guards, ownerOf }: ResourcePlan) {
   if (!accounts) return undefined
   const support = `spec/support/${accounts.plural}`
   /** Whether others get a 404 for the records. */
-  const areApart = owner !== undefined || guards.some((one) => ownerOf(one))
+  const areApart = owner !== undefined || home !== undefined || guards.some((one) => ownerOf(one))
   return {
     model: accounts.model,
     areApart,
     functions: [`make${accounts.model}`, 'signIn', ...(areApart ? ['signOut'] : [])].join(', '),
     path: relativePath(file, support),
+    members: home && relativePath(file, `spec/support/${home.names.plural}`),
     fromModel: relativePath(`spec/models/${model.singular}`, support),
   }
 }
@@ -198,12 +254,12 @@ function pathOf({ fullPath }: Names, parents: Nesting['parents']): string {
 /** The source that creates a record, which belongs to a parent and an owner if there are any. */
 function make(
   { model }: Names,
-  parent: Names | undefined,
+  containers: readonly (Names | undefined)[],
   owner: Names | undefined,
   values: readonly string[] = [],
 ): string {
   const members = [
-    ...(parent ? [`${parent.singular}_id: ${specVariable(parent)}.id`] : []),
+    ...containers.flatMap((one) => (one ? `${one.singular}_id: ${specVariable(one)}.id` : [])),
     ...(owner ? [`${owner.singular}_id: owner.id`] : []),
     ...values,
   ]
@@ -222,6 +278,10 @@ interface Made {
 
 /** Creates a record to which that of the spec refers: in the same parents, as far as it is in them, and for the same owner. */
 function makeInside(model: Names, plan: ResourcePlan, parents: Nesting['parents']): Made {
+  if (plan.home && model.model === plan.accounts?.model) {
+    const source = `await makeMember(${specVariable(plan.home.names)})`
+    return { source, models: [], before: [], isBound: true }
+  }
   const containers = plan.enclosuresOf(model).flatMap((container) => {
     const { source, isBound, ...rest } = idOf(container, plan, parents)
     return isBound ? [{ key: `${container.singular}_id: ${source}`, ...rest }] : []
@@ -229,7 +289,7 @@ function makeInside(model: Names, plan: ResourcePlan, parents: Nesting['parents'
   const owner = plan.ownerOf(model)
   const keys = [...containers.map(({ key }) => key), ...(owner ? [`${owner.singular}_id: owner.id`] : [])]
   return {
-    source: make(model, undefined, undefined, keys),
+    source: make(model, [], undefined, keys),
     models: containers.flatMap(({ models }) => models),
     before: containers.flatMap(({ before }) => before),
     isBound: keys.length > 0,

@@ -18,6 +18,7 @@ interface Index {
  * Returns the variables of the migration that creates a table.
  *
  * @param belongsTo the models of the owner and of the parent, whose keys are the last columns
+ * @param team the one of them with which the records are not deleted
  * @param prefixes the columns that a list finds by their beginning
  */
 export function tableLocals(
@@ -26,13 +27,18 @@ export function tableLocals(
   indices: readonly Index[],
   belongsTo: readonly Names[] = [],
   prefixes: readonly string[] = [],
+  team?: Names,
 ) {
-  const relations = relationsOf(attributes, belongsTo)
+  const relations = relationsOf(attributes, belongsTo, team)
   const own = attributes.filter(({ isList }) => !isList).map(({ migration }) => migration)
   const keys = belongsTo.map(({ singular }) => `column(runner, '${singular}_id', 'uuid')`)
   const joins = joinTablesOf(table, attributes)
+  const files = attributes.filter(({ file }) => file)
+  const fileLists = files
+    .filter(({ isList }) => isList)
+    .map(({ name }) => ({ name: `${table}_${name}`, attribute: name, owner: `${itemName(table)}_id`, table }))
   const functions = [
-    own.length + keys.length + joins.length > 0 && 'column',
+    own.length + keys.length + joins.length + fileLists.length > 0 && 'column',
     prefixes.length > 0 && 'prefixIndex',
     'primaryKey',
     'timestamps',
@@ -41,6 +47,9 @@ export function tableLocals(
     columns: listOf(8, 'columns', ['primaryKey(runner)', ...own, ...keys, '...timestamps(runner)']),
     relations,
     joins,
+    /** The columns with the ids of files, and the tables with lists of files. */
+    fileKeys: files.flatMap(({ name, isList }) => (isList ? [] : `${name}_id`)),
+    fileLists,
     prefixes,
     indices: indicesOf(table, indices),
     /** The functions of the framework that the migration calls. */
@@ -49,7 +58,7 @@ export function tableLocals(
 }
 
 /** The foreign keys of a table. */
-function relationsOf(attributes: readonly Attribute[], belongsTo: readonly Names[]) {
+function relationsOf(attributes: readonly Attribute[], belongsTo: readonly Names[], team?: Names) {
   const references = attributes.flatMap(({ name: column, isNullable, isList, reference }) =>
     reference && !isList
       ? [{ column, property: reference.property, names: reference.model, isNullable, cascade: false }]
@@ -60,7 +69,7 @@ function relationsOf(attributes: readonly Attribute[], belongsTo: readonly Names
     property: names.singular,
     names,
     isNullable: false,
-    cascade: true,
+    cascade: names.model !== team?.model,
   }))
   return [...references, ...owners]
 }

@@ -1,10 +1,12 @@
 import type { ClassConstructor } from 'class-transformer'
 import { fieldValue, textValue } from '../common/input-values.js'
+import type { FileReader } from './body/uploads.js'
 import { lineAttributes, type Attribute } from '../models/attributes/attributes.js'
 import type { NestedList } from '../models/attributes/nested-lists.js'
 import { loadedElements, setPlace } from '../models/record-state.js'
 import { wrongNumber } from '../models/validation/validation.js'
 import { BadRequest } from '../errors.js'
+import type { FileAttribute, FileProblem } from '../models/attributes/file-attributes.js'
 import { coerce, unreadable } from '../models/attributes/coerce.js'
 import { plainAttributesOf } from '../models/attributes/plain-attributes.js'
 import {
@@ -24,6 +26,8 @@ export interface Submission {
   isForm: boolean
   /** The time zone of datetimes without an offset (UTC). */
   timeZone?: string
+  /** Reads the files of the request. */
+  readFiles?: FileReader | undefined
 }
 
 /** A field whose value could not be read as its column's type. */
@@ -32,6 +36,8 @@ export interface UnreadableField {
   value: unknown
   /** The value of the attribute, which the binding did not change. If it differs later, the handler has set it. */
   before: unknown
+  /** Why its files were not accepted. */
+  problem?: FileProblem
   /** The error, unless it is the kind of the value that is wrong. */
   refusal?: Refusal
 }
@@ -73,6 +79,10 @@ export function bind<T extends object>(
   const bound = boundValues.get(record) ?? new Map<string, unknown>()
   boundValues.set(record, bound)
   for (const attribute of attributes) {
+    if (attribute.file) {
+      unread.push(...bindFiles(record, attribute, attribute.file, fields, submission, bound))
+      continue
+    }
     if (!Object.hasOwn(fields, attribute.name)) continue
     const value = fields[attribute.name]
     if (value === undefined) continue
@@ -92,6 +102,24 @@ export function bind<T extends object>(
   if (earlier.length + unread.length > 0) unreadableFields.set(record, [...earlier, ...unread])
   else unreadableFields.delete(record)
   return record
+}
+
+/** Sets an attribute to the files of a request, which are in its body or beside it. Returns what is wrong with them. */
+function bindFiles(
+  record: object,
+  attribute: Attribute,
+  file: FileAttribute,
+  fields: Record<string, unknown>,
+  { readFiles }: Submission,
+  bound: Map<string, unknown>,
+): UnreadableField[] {
+  const { name } = file
+  const before: unknown = Reflect.get(record, name)
+  const sent = Object.hasOwn(fields, name) ? fields[name] : undefined
+  const { value, problem } = readFiles?.(record, file, sent) ?? {}
+  if ((value !== undefined || problem) && !bound.has(name)) bound.set(name, before)
+  if (value !== undefined) Reflect.set(record, name, value)
+  return problem ? [{ attribute, value: sent, before: Reflect.get(record, name), problem }] : []
 }
 
 /**

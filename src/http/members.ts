@@ -8,6 +8,7 @@ import { ValidationErrors } from '../errors.js'
 import { bind, boundOf, unreadableOf, type UnreadableField } from './binder.js'
 import { bodyKindOf, hasForm } from './body/body-kind.js'
 import { addRejectedFiles, rejectUnreported, reportRejectedFiles } from './body/rejected-files.js'
+import { fileReader } from './body/uploads.js'
 import type { FormatName } from './formats/formats.js'
 import { refererOfThisSite, urlOfThisSite } from './security/own-site.js'
 import { expectHtml, rejectData } from './expected-html.js'
@@ -219,6 +220,7 @@ function bindBody<T extends object>(ctx: Context, record: T, only: readonly stri
     isJson: bodyKindOf(ctx) === 'json',
     isForm,
     timeZone: isForm ? ctx.timeZone : 'UTC',
+    readFiles: fileReader.get(ctx),
   })
 }
 

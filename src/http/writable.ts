@@ -63,7 +63,7 @@ function declaredAttributes(model: Function, only: readonly string[] | undefined
  *   the resource has no model with a version
  */
 export function checkOptions(routes: readonly DeclaredRoute[]): void {
-  for (const { resource, handlerName } of routes) {
+  for (const { resource, handlerName, middleware } of routes) {
     const { model, fields, requiresMatch } = resource ?? {}
     const [owner] = handlerName.split('.')
     if (requiresMatch && (!model || versionOf(model) === undefined)) {
@@ -71,7 +71,14 @@ export function checkOptions(routes: readonly DeclaredRoute[]): void {
       throw new DeclarationError(`${owner} has the option requireMatch, but ${reason}`)
     }
     if (!model || !fields) continue
-    const known = attributesOf(model).map(({ name }) => name)
+    const attributes = attributesOf(model)
+    const file = attributes.find((attribute) => attribute.file && fields.includes(attribute.name))
+    if (file && !middleware.some((fn) => fn.storesFiles))
+      throw new DeclarationError(
+        `${owner} has the field "${file.name}", whose files nothing stores. Declare the resource below app.extend(files), ` +
+          'where `files` is storedFiles(database) of resource-kit/files.',
+      )
+    const known = attributes.map(({ name }) => name)
     const unknown = fields.find((name) => !known.includes(name))
     if (unknown === undefined) continue
     const reason = new UnknownAttribute(model.name, unknown, known).message

@@ -49,7 +49,12 @@ function toShown(text: string): string {
   return withoutCredentials(shown)
 }
 
-/** Replaces the user names and passwords of URLs in a string: `postgres://[FILTERED]@db.example/shop`. */
-export function withoutCredentials(text: string): string {
+/**
+ * Replaces the user names and passwords of URLs in a string, `postgres://[FILTERED]@db.example/shop`, and the tokens of stored files.
+ */
+export function withoutCredentials(given: string): string {
+  const text = given.includes('file_')
+    ? given.replaceAll(/\bfile_[\w-]{40,}\.[\w-]{43}/g, '[FILTERED]')
+    : given
   return text.includes('://') ? text.replaceAll(/:\/\/[^\s/"'<>]*@/g, '://[FILTERED]@') : text
 }

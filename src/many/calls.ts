@@ -50,7 +50,9 @@ export class Calls {
     // Each session belongs to the whole request.
     Object.defineProperty(this.base, 'session', {
       get: () => ctx.session,
-      set: (session: Context['session']) => void (ctx.session = session),
+      set: (session: Context['session']) => {
+        ctx.session = session
+      },
     })
   }
 

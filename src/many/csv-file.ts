@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { CsvError, parse, type Options } from 'csv-parse'
 import { parse as parseAtOnce } from 'csv-parse/sync'
+import { HttpError } from '../errors.js'
 
 /** The separators of cells, the preferred one first. */
 const separators = [',', ';', '\t'] as const
@@ -32,35 +33,44 @@ export class CsvFile {
   private constructor(
     private readonly path: string,
     readonly separator: Separator,
+    private readonly maxLines: number,
   ) {}
 
   /**
    * Opens a file. Its separator is the one with which its heading has the most known columns.
    *
    * @param isKnown whether a heading is the name of a column
+   * @param maxLines the maximum number of lines below the heading
    * @throws UnreadableFile
    */
-  static async open(path: string, isKnown: (heading: string) => boolean): Promise<CsvFile> {
+  static async open(path: string, isKnown: (heading: string) => boolean, maxLines: number): Promise<CsvFile> {
     const { value: beginning = '' } = await texts(path).next()
     const count = (separator: Separator): number => headingOf(beginning, separator).filter(isKnown).length
     const counts = separators.map(count)
-    return new CsvFile(path, separators[counts.indexOf(Math.max(...counts))] ?? ',')
+    return new CsvFile(path, separators[counts.indexOf(Math.max(...counts))] ?? ',', maxLines)
   }
 
   /**
    * The lines of the file, the heading included. Those without any text are left out.
    *
-   * @throws UnreadableFile when it is not CSV
+   * @throws UnreadableFile when it is not CSV; HttpError (413) when it has too many lines, or ten times as many without any text
    */
   async *lines(): AsyncGenerator<Line> {
     const parser = parse(optionsFor(this.separator))
     const source = Readable.from(texts(this.path))
     source.once('error', (error) => parser.destroy(error))
-    let line = 0
+    let [line, count] = [0, 0]
     try {
       for await (const cells of source.pipe(parser) as AsyncIterable<string[]>) {
         line += 1
-        if (cells.some((cell) => cell !== '')) yield { line, cells }
+        const hasText = cells.some((cell) => cell !== '')
+        count += hasText ? 1 : 0
+        if (count > this.maxLines + 1 || line > 10 * this.maxLines + 1)
+          throw new HttpError(
+            413,
+            `The file has more than ${this.maxLines} lines. Import it in several pieces.`,
+          )
+        if (hasText) yield { line, cells }
       }
     } catch (error) {
       throw error instanceof CsvError ? new UnreadableFile(parser.info.records + 1, 'csv.quote') : error

@@ -22,6 +22,9 @@ export interface Known {
   isRequired: boolean
 }
 
+/** The maximum number of wrong columns that are reported. */
+const maxErrors = 20
+
 /** The columns that a file of a resource may have. */
 export class Heading {
   readonly known: readonly Known[]
@@ -85,6 +88,7 @@ export class Heading {
     for (const [index, column] of columns.entries()) {
       const text = cells[index]?.trim().slice(0, 100) ?? ''
       if (text === '') continue
+      if (errors.fields.size >= maxErrors) break
       if (!column) this.addUnknown(errors, text)
       else if (sets.has(column.sets) && column.use !== 'ignored')
         errors.add(column.name, 'csv.repeated', undefined, { line: 1 })

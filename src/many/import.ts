@@ -61,7 +61,7 @@ class Import {
   private readonly maxLines: number
   private columns: (Known | undefined)[] = []
   private separator: Separator = ','
-  private readonly wrong: WrongLine[] = []
+  private wrong: WrongLine[] = []
   /** The inserts of the lines, which are sent together. */
   private readonly waiting: WaitingInserts<number>
   private readonly counts = { lines: 0, created: 0, updated: 0 }
@@ -86,7 +86,7 @@ class Import {
   async run(path: string): Promise<void> {
     const { ctx, counts } = this
     try {
-      const file = await CsvFile.open(path, (text) => this.heading.find(text) !== undefined)
+      const file = await CsvFile.open(path, (text) => this.heading.find(text) !== undefined, this.maxLines)
       this.separator = file.separator
       // The whole file is read before the transaction begins.
       await this.readHeading(file)
@@ -105,11 +105,6 @@ class Import {
     for await (const line of file.lines()) {
       if (!heading) heading = line
       else this.counts.lines += 1
-      if (this.counts.lines > this.maxLines)
-        throw new HttpError(
-          413,
-          `The file has more than ${this.maxLines} lines. Import it in several pieces.`,
-        )
     }
     if (!heading || this.counts.lines === 0)
       return this.reject(1, new ValidationErrors().add('base', 'csv.empty'))
@@ -152,7 +147,7 @@ class Import {
       translate(violations, record, ctx.translate)
       this.wrong.push({ line: owner ?? 1, errors: this.merge(violations) ?? violations })
     }
-    this.wrong.sort((a, b) => a.line - b.line).splice(maxProblems)
+    this.wrong = this.wrong.toSorted((a, b) => a.line - b.line).slice(0, maxProblems)
   }
 
   private async importBatch(calls: Calls, batch: readonly Line[]): Promise<void> {

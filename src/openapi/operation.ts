@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { DeclaredRoute, HeaderDescription, MiddlewareDescription, RouteResponse } from '../index.js'
 import { isEntity, itemName, pathKeysOf, versionOf, type Declarations } from '../extension.js'
+import { fileForm, filesOfRoute } from './files.js'
 import { listParameters } from './lists.js'
 import { manyOperation } from './many.js'
 import { ACTIONS, capitalize, operationNames } from './names.js'
@@ -43,9 +44,11 @@ export class Operation {
       ...this.headerParameters(),
     ]
     const body = many ? undefined : this.bodySchema(given.operationId, item)
+    const stored = many ? [] : filesOfRoute(this.route)
     const content = {
       ...(body && inFormats(body)),
       ...many?.content,
+      ...(stored.length > 0 && { 'multipart/form-data': fileForm(this.formFields(item), stored) }),
       ...(files.length > 0 && { 'multipart/form-data': { schema: withFiles(body, files) } }),
     }
     return {
@@ -97,6 +100,19 @@ export class Operation {
     const isNew = action === 'create'
     const name = item + (isNew ? 'Input' : 'Changes')
     return this.schemas.body(name, this.route, model, { fields, pathKeys, isNew }, handlerName)
+  }
+
+  /** The fields of a multipart form beside its files. */
+  private formFields(item: string): Schema | undefined {
+    const { resource, handlerName, pattern, host } = this.route
+    const { model, action, fields } = resource ?? {}
+    const files = filesOfRoute(this.route).map(({ name }) => name)
+    const others = fields?.filter((name) => !files.includes(name)) ?? []
+    if (!model || others.length === 0) return undefined
+    const pathKeys = pathKeysOf([...pattern.params, ...(host?.params ?? [])], resource)
+    const isNew = action === 'create'
+    const name = `${item}${isNew ? '' : 'Changes'}Form`
+    return this.schemas.body(name, this.route, model, { fields: others, pathKeys, isNew }, handlerName)
   }
 
   private responses(): Record<string, Schema> {

@@ -5,6 +5,7 @@ import {
   collectionName,
   columnsOf,
   exposedProperties,
+  filesOf,
   instanceOf,
   isEntity,
   isListProperty,
@@ -17,6 +18,7 @@ import {
   type Attribute,
 } from '../extension.js'
 import { DeclarationError } from '../index.js'
+import { fileBody, STORED_FILE } from './files.js'
 import { bodyName } from './names.js'
 import { isOptional, rejectsNull, withRules } from './rules.js'
 import {
@@ -155,13 +157,14 @@ export class Schemas {
   /** The properties that JSON and XML show of a class. If it is not a model, its rules name them. */
   private shown(model: Function, handler: string): Property[] {
     const columns = columnsOf(model).map(({ propertyName }) => propertyName)
-    const lists = attributesOf(model).filter(({ isList }) => isList)
+    const lists = attributesOf(model).filter(({ isList, file }) => isList && !file)
     const others = [...(isEntity(model) ? [] : validatedProperties(model)), ...exposedProperties(model)]
     const included = this.included.flatMap((one) => (one.model === model ? one.relation : []))
     const relations = new Set([...included, ...eagerRelationsOf(model)])
     return [
       ...columnProperties(model),
       ...lists.map(attributeProperty),
+      ...filesOf(model).map(({ name, isList }) => ({ name, schema: () => this.file(name, isList, handler) })),
       ...Array.from(new Set(others), (name) => this.property(model, name, handler)).filter(
         ({ name }) => !columns.includes(name),
       ),
@@ -170,6 +173,12 @@ export class Schemas {
         return { name, schema: () => this.relation(model, name, handler), isMissable: true }
       }),
     ]
+  }
+
+  /** The schema of a stored file, or of a list of them. */
+  private file(name: string, isList: boolean, handler: string): Schema {
+    const file = this.add('StoredFile', STORED_FILE, handler, () => STORED_FILE)
+    return isList ? listSchema(name, file) : nullable(file)
   }
 
   /** A property that is not a column: an object of the class of `@Type`, a list of them, or a value of the emitted type. */
@@ -228,7 +237,10 @@ function objectSchema(
 
 function columnProperties(model: Function): Property[] {
   const columns = columnsOf(model).filter(
-    ({ options, mode }) => options.select !== false && mode !== 'virtual',
+    ({ options, mode, propertyName }) =>
+      options.select !== false &&
+      mode !== 'virtual' &&
+      !filesOf(model).some(({ column }) => column === propertyName),
   )
   const embedded = getMetadataArgsStorage().filterEmbeddeds(ancestorsOf(model))
   return [
@@ -253,8 +265,9 @@ function bodyProperties(
   const attributes = isEntity(model) ? attributesOf(model) : plainAttributesOf(model)
   const settable = attributes.filter(({ name }) => (fields?.includes(name) ?? true) && !pathKeys?.has(name))
   const properties = settable.map((attribute): Property => {
-    const { name, isList, nested } = attribute
+    const { name, isList, nested, file } = attribute
     const value = () => {
+      if (file) return fileBody(file)
       if (!nested) return withRules(model, name, attributeSchema({ ...attribute, nullable: false }, 'body'))
       return isList ? withRules(model, name, listSchema(name, part(nested))) : part(nested)
     }

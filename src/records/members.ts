@@ -7,6 +7,7 @@ import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from '../models/validation/added-errors.js'
 import type { Attribute } from '../models/attributes/attributes.js'
+import type { FileProblem } from '../models/attributes/file-attributes.js'
 import { nestedAttributesOf } from '../models/attributes/plain-attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
 import { conditionsFor, conditionsInPath, type PathRequest } from './lists/inside.js'
@@ -185,6 +186,7 @@ interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
   unreadable(record: object): readonly {
     attribute: Attribute
     value: unknown
+    problem?: FileProblem
     refusal?: { rule: string; own: string; values: Record<string, unknown> }
   }[]
   /** The attributes of a record that the request has set, with the values that they had before. */
@@ -331,6 +333,10 @@ class RequestWork implements RecordWork {
     private readonly ctx: DataRequest,
   ) {}
 
+  get request() {
+    return this.ctx
+  }
+
   get translate() {
     return this.ctx.translate
   }
@@ -369,11 +375,15 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
   const errors = new ValidationErrors()
   for (const field of files?.fields ?? [])
     addError(ctx, errors, { ...tooLarge, owner: record, field, values: { max: files?.max } })
-  for (const { owner, prefix, attribute, value, refusal } of unread) {
+  for (const { owner, prefix, attribute, value, problem, refusal } of unread) {
     if (refusal) {
       const { rule, own, values } = refusal
       const message = messageOf(owner.constructor, attribute.name, rule, values, { own }, ctx.translate)
       errors.add(`${prefix}${attribute.name}`.replace(/\.$/, ''), rule, message, values)
+      continue
+    }
+    if (problem) {
+      addError(ctx, errors, { values: {}, ...problem, owner, prefix, field: attribute.name })
       continue
     }
     const { isList, nested, kind, name } = attribute
@@ -425,16 +435,23 @@ interface Refusal extends Pick<Unread, 'owner'> {
   field: string
   rule: string
   reason: string
+  /** The id of the translation, if it is not that of the rule. */
+  text?: string
   values: object
 }
 
 function addError({ translate }: DataRequest, errors: ValidationErrors, refusal: Refusal): void {
-  const { owner, prefix = '', field, rule, reason } = refusal
+  const { owner, prefix = '', field, rule, reason, text } = refusal
   const { constructor: model } = owner
   const attribute = attributeName(model, field, translate)
   const values = { attribute, ...refusal.values }
   const own = `${attribute} ${reason}.`
-  errors.add(prefix + field, rule, messageOf(model, field, rule, values, { own }, translate), values)
+  errors.add(
+    prefix + field,
+    rule,
+    messageOf(model, field, rule, values, { own, given: text && translate?.(text, values) }, translate),
+    values,
+  )
 }
 
 /** @throws LockWhileReading in a request that only reads: on SQLite it does not wait for writers, so it cannot lock anything */

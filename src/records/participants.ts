@@ -42,7 +42,7 @@ export interface Participant {
   /** Writes after the row and its links, in the savepoint of the write, as `before` does. */
   after?(write: RecordWrite): Promise<void>
   /** Whether it writes more than the row, which locks the row and raises its version. It is asked before the row is written. */
-  changes?(write: RecordWrite): Promise<boolean>
+  changesMore?(write: RecordWrite): Promise<boolean>
   /** Is called when the write was rejected and undone, so that its records do not look saved. */
   undone?(write: RecordWrite): Promise<void>
   /** Whether it writes the records that are assigned to a relation to many records, which are an error otherwise. */
@@ -102,7 +102,7 @@ export async function callParticipants(when: 'before' | 'after', write: RecordWr
 /** Whether one of those that take part changes more than the row. */
 export async function changesBeside(write: RecordWrite): Promise<boolean> {
   for (const participant of participantsFor(write.metadata))
-    if (await participant.changes?.(write)) return true
+    if (await participant.changesMore?.(write)) return true
   return false
 }
 

@@ -49,6 +49,8 @@ interface Cell {
   /** Its name in the rows of a query. */
   alias: string
   convert: (value: unknown) => unknown
+  /** The value of a new row if the record has none: null, or a function that returns an expression. */
+  missing: unknown
 }
 
 /** A column, and the value to store: an expression in SQL if it is a function. */
@@ -67,6 +69,7 @@ export class Rows implements InsertingRows {
   private readonly cells: readonly Cell[]
   private readonly inserted: readonly Cell[]
   private readonly updated: readonly Cell[]
+  private readonly nullable: readonly Cell[]
   /** The INSERT of a row whose values are all parameters, and the beginning of any other one. */
   private readonly insertion: string
   private readonly insertionHead: string
@@ -89,6 +92,11 @@ export class Rows implements InsertingRows {
     this.updated = this.cells.filter(
       ({ column: { isUpdate, isVersion, isDiscriminator, asExpression } }) =>
         isUpdate && !isVersion && !isDiscriminator && asExpression === undefined,
+    )
+    const children = metadata.childEntityMetadatas.map(({ target }) => target)
+    this.nullable = this.inserted.filter(
+      ({ column: { isNullable, isSelect, isVirtual, target } }) =>
+        isNullable && isSelect && !isVirtual && !children.includes(target),
     )
     this.id = driver.escape(metadata.findColumnWithPropertyName('id')?.databaseName ?? 'id')
     this.version = this.cells.find(({ column }) => column.isVersion)
@@ -121,7 +129,10 @@ export class Rows implements InsertingRows {
     const { metadata, isHeard } = this
     const { broadcaster } = runnerOf(work.tx)
     if (isHeard) await broadcaster.broadcast('BeforeInsert', metadata, record)
-    else await listenersOf(record).setGeneratedColumns()
+    else {
+      const promise = listenersOf(record).setGeneratedColumns()
+      if (promise) await promise
+    }
     const waiting = work.isAlone && !isHeard && this.isComplete(record) && waitingInsertsOf(work.tx)
     if (waiting) return this.insertLater(waiting, record)
     const values = this.inserted.map((cell) => this.insertedValue(cell, record))
@@ -376,19 +387,12 @@ export class Rows implements InsertingRows {
   }
 
   /** The value of a new row: a parameter, or a function that returns an expression in SQL. */
-  private insertedValue({ column }: Cell, record: Model): unknown {
-    const { driver } = this.metadata.dataSource
+  private insertedValue({ column, missing }: Cell, record: Model): unknown {
     if (column.isVersion) return 1
     if (column.isDiscriminator) return this.metadata.discriminatorValue
-    const isOwnUuid = column.isGenerated && column.generationStrategy === 'uuid'
-    if (isOwnUuid && !driver.isUUIDGenerationSupported() && valueOf(record, column) === undefined)
-      setValue(record, column, crypto.randomUUID())
     const given = valueOf(record, column)
     const value = typeof given === 'function' ? given : this.toStored(column, given)
-    if (value !== undefined) return value
-    const isSet = column.isGenerated || (column.default !== undefined && column.default !== null)
-    if (!isSet) return null
-    return () => (engineOf(driver).lacksDefault ? (driver.normalizeDefault(column) ?? 'NULL') : 'DEFAULT')
+    return value === undefined ? missing : value
   }
 
   /** Writes a value in SQL, and adds its parameter. */
@@ -428,12 +432,8 @@ export class Rows implements InsertingRows {
 
   /** Sets the missing nullable properties of a new record to null, as TypeORM does. */
   private fillWithNull(record: object): void {
-    const children = this.metadata.childEntityMetadatas.map(({ target }) => target)
-    for (const { column } of this.inserted) {
-      const { isNullable, isSelect, isVirtual, target } = column
-      if (!isNullable || !isSelect || isVirtual || children.includes(target)) continue
+    for (const { column } of this.nullable)
       if (valueOf(record, column) === undefined) setValue(record, column, null)
-    }
   }
 
   private toStored(column: ColumnMetadata, value: unknown): unknown {
@@ -488,7 +488,16 @@ function toCell(column: ColumnMetadata, index: number): Cell {
     name: driver.escape(column.databaseName),
     alias: DriverUtils.buildAlias(driver, undefined, name, column.databaseName),
     convert: readerOf(column),
+    missing: missingValue(column),
   }
+}
+
+function missingValue(column: ColumnMetadata): (() => string) | null {
+  const { driver } = column.entityMetadata.dataSource
+  if (column.isGenerated && column.generationStrategy === 'uuid' && !driver.isUUIDGenerationSupported())
+    return () => `'${crypto.randomUUID()}'`
+  if (!column.isGenerated && (column.default === undefined || column.default === null)) return null
+  return () => (engineOf(driver).lacksDefault ? (driver.normalizeDefault(column) ?? 'NULL') : 'DEFAULT')
 }
 
 /** Whether a value may be in the row that the record does not have yet. The times of `Model` and versions are known. */

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm'
-import { PreconditionFailed, ValidationErrors, VersionConflict } from '../errors.js'
+import { PreconditionFailed, RecordNotFound, ValidationErrors, VersionConflict } from '../errors.js'
 import { translateAdded } from '../models/validation/added-errors.js'
 import { explainDatabaseError } from '../database/database-errors.js'
 import { engineOf } from '../database/engines/engines.js'
@@ -174,6 +174,7 @@ function runWrite(
  * Deletes a record. The object keeps its id, so that the response can show it.
  *
  * @param reason why it is deleted, for what takes part in the write
+ * @throws RecordNotFound when it has no id
  * @throws ValidationErrors (409) when other records refer to it
  * @throws VersionNotLoaded when the record was loaded without its version
  * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
@@ -184,6 +185,7 @@ export async function destroyRecord(work: RecordWork, record: Model, reason?: st
   const { id } = record
   const metadata = tx.dataSource.getMetadata(record.constructor)
   rejectMoreRows(metadata)
+  if (id === undefined) throw new RecordNotFound(metadata.targetName, ' The record has no id.')
   requireVersion(metadata, record)
   const write: RecordWrite = { work, metadata, record, action: 'destroy', reason }
   const errors = await checkParticipants(write)

@@ -77,9 +77,17 @@ function combine(left: object, right: object): object {
 }
 
 function combineValues(left: unknown, right: unknown): unknown {
-  if (left === right) return left
+  // The id in the path, which is one of those in the scope, is one value, for which there are cached statements.
+  if (left === right || isOneOf(left, right)) return left
   if (isNested(left) && isNested(right)) return combineAlternatives(toConditions(left), toConditions(right))
   return And(toOperator(left), toOperator(right))
+}
+
+/** Whether a value is in the list of an `In` operator. */
+function isOneOf(value: unknown, operator: unknown): boolean {
+  if (!InstanceChecker.isFindOperator(operator) || operator.type !== 'in') return false
+  const list: unknown = operator.value
+  return typeof value === 'string' && Array.isArray(list) && list.includes(value)
 }
 
 /** Whether a value has conditions on a related record. */

@@ -39,12 +39,12 @@ export async function createStaleErrors(
   const errors = new StaleRecord()
   translate(errors, record, t)
   for (const attribute of attributesOf(model).filter(({ name }) => bound.has(name))) {
-    const { name, kind, isList } = attribute
-    const value: unknown = Reflect.get(current, name)
+    const { name, kind, isList, file } = attribute
+    const value: unknown = file ? namesOf(Reflect.get(current, name)) : Reflect.get(current, name)
     const isUnreadable = unreadable.some((field) => field.attribute.name === name)
-    const [now, sent] = [value, Reflect.get(record, name)].map((one) => textOf(one, attribute))
-    if (!isUnreadable && now === sent) continue
-    const isShown = !isList && kind !== 'uuid' && !isHiddenProperty(model, name)
+    const [ours, theirs] = [record, current].map((one) => textOf(Reflect.get(one, name), attribute))
+    if (!isUnreadable && ours === theirs) continue
+    const isShown = (file !== undefined || (!isList && kind !== 'uuid')) && !isHiddenProperty(model, name)
     const values = { value: isShown ? formatValue(value, attribute, model, t) : undefined }
     const id = `validation.changed${isShown ? '' : '_hidden'}`
     errors.add(name, 'changed', t(id, values) ?? 'This has been changed, too.', values)
@@ -53,8 +53,23 @@ export async function createStaleErrors(
   return errors
 }
 
+/** The names of the files in an attribute; null if there are none. */
+function namesOf(files: unknown): string | null {
+  const names = [files].flat().map((file): unknown => Reflect.get(Object(file), 'filename') ?? '')
+  return names.filter(Boolean).join(', ') || null
+}
+
+/** The ids of the files in an attribute, in their order. */
+function idsOf(files: unknown): string {
+  return [files]
+    .flat()
+    .map((file): unknown => Reflect.get(Object(file), 'id'))
+    .join()
+}
+
 /** Returns a string that is the same for equal values, for lists with the same ids in any order, and for the same lines. */
-function textOf(value: unknown, { lines }: Attribute): string {
+function textOf(value: unknown, { lines, file }: Attribute): string {
+  if (file) return idsOf(value)
   if (lines) {
     const names = ['id', ...lines.fields]
     return JSON.stringify(

@@ -12,6 +12,8 @@ export interface RecordWork {
   readonly isOutside?: boolean
   /** The columns that the path sets. If a unique index is violated, the error belongs to one of its other columns. */
   readonly pathKeys?: ReadonlySet<string>
+  /** The request, for the paths in its records: a context with `route` and `params`. */
+  readonly request?: object
   /** `matched` if `If-Match` contains the version of the record that is written, `stale` if the body has another version. */
   comparison?: 'stale' | 'matched' | undefined
   /** The attributes of a record that the request has set, with the values that they had before. */

@@ -95,7 +95,7 @@ function checkResponse(status: string, response: unknown, handler: string): void
     throw new DeclarationError(`${subject} isn't a valid status. Use a number from 200 to 599.`)
   }
   const item: unknown = Array.isArray(response) && response.length === 1 ? response[0] : response
-  const isType = typeof response === 'string' && /^[\w.+-]+\/[\w.+*-]+(; *[\w=.+-]+)*$/.test(response)
+  const isType = typeof response === 'string' && /^(\*|[\w.+-]+)\/[\w.+*-]+(; *[\w=.+-]+)*$/.test(response)
   if (response !== 'problem' && response !== 'empty' && !isType && !isClass(item)) {
     throw new DeclarationError(
       `${subject} is ${format(response)}. Use a class, a list of one class like [Post], "problem", "empty" or a media type like "text/csv".`,

@@ -136,7 +136,9 @@ function listActionRoutes(definition: ResourceDefinition, paths: ResourcePaths):
     const description = descriptionOf(resource.prototype, handler) || {}
     const path = paths[on] + suffix
     const aliases = handler === 'list' && options.csv ? [`${path}.csv`] : []
-    return { handler, method, path, aliases, name: names[name], description }
+    // A DELETE that describes a body reads it.
+    const readsBody = description.body ? true : undefined
+    return { handler, method, path, aliases, name: names[name], readsBody, description }
   })
 }
 

@@ -93,7 +93,8 @@ function secretFingerprint(session: Session): unknown {
   return session[key] ?? unsavedSecrets.get(session)
 }
 
-function secretOf(session: Session): Buffer | undefined {
+/** The secret of a session; undefined if it has none. */
+export function secretOf(session: Session): Buffer | undefined {
   const saved = session[key]
   const secret = typeof saved === 'string' ? Buffer.from(saved, 'base64url') : undefined
   return secret?.length === size ? secret : unsavedSecrets.get(session)

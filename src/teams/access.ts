@@ -1,4 +1,5 @@
-import type { EntityManager } from 'typeorm'
+import type { EntityManager, SelectQueryBuilder } from 'typeorm'
+import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import {
   bearerToken,
   declareMembers,
@@ -18,9 +19,9 @@ import {
 } from '../index.js'
 import type { Actor, Invitation, Membership, TeamOptions } from './declarations.js'
 import { guard } from './guard.js'
-import { knownUsers, Roles, type KnownUser } from './roles.js'
+import { knownUsers, Roles, type KnownMembership, type KnownUser } from './roles.js'
 
-/** Who changes something in a team, with the role that the user has when the team is locked. */
+/** The user who changes something in a team, with the role that the user has when the team is locked. */
 interface Entrance {
   team: string
   user: Actor
@@ -35,6 +36,7 @@ export class Access<
   Role extends string,
 > {
   readonly roles: Roles
+  private query: [sql: string, parameters: unknown[]] | undefined
 
   constructor(
     private readonly database: Database,
@@ -54,14 +56,28 @@ export class Access<
 
   /** The key of the team in memberships, invitations and records: `branch_id`. */
   get key(): string {
-    const { team, membership } = this.options
-    const { relations, targetName } = this.database.getMetadata(membership)
-    const relation = relations.find(({ inverseEntityMetadata: { target } }) => target === team)
-    const [key] = relation?.joinColumns ?? []
-    if (key) return key.propertyName
+    const { team } = this.options
+    const isKey = (key: ColumnMetadata) => key.referencedColumn?.entityMetadata.target === team
+    return this.keyWhere(isKey, `relation to ${team.name}`).propertyName
+  }
+
+  /** The relation of a membership to its user: `user`. */
+  get user(): string {
+    const key = this.keyWhere(
+      ({ propertyName }) => propertyName === 'user_id',
+      'relation with the key "user_id"',
+    )
+    return key.relationMetadata?.propertyName ?? 'user'
+  }
+
+  /** @throws DeclarationError when the model of memberships lacks a key */
+  private keyWhere(isKey: (key: ColumnMetadata) => boolean, name: string): ColumnMetadata {
+    const { relations, targetName } = this.database.getMetadata(this.options.membership)
+    const key = relations.flatMap(({ joinColumns }) => joinColumns).find(isKey)
+    if (key) return key
     throw new DeclarationError(
-      `teamMembers() needs the team of a ${targetName}, but ${targetName} has no relation to ${team.name}. Add a ` +
-        '@ManyToOne relation with its key.',
+      `teamMembers() needs the user and the team of a ${targetName}, but ${targetName} has no ${name}. Add a @ManyToOne ` +
+        'relation with its key.',
     )
   }
 
@@ -69,18 +85,12 @@ export class Access<
   async admit(ctx: Context): Promise<void> {
     const user = userOf(ctx)
     if (!user) return
-    const { membership, administrators } = this.options
+    const { administrators } = this.options
     const { key } = this
-    const rows = await this.database.read((tx) =>
-      tx
-        .createQueryBuilder(membership, 'membership')
-        .select(['membership.id AS id', 'membership.role AS role', `membership.${key} AS team`])
-        .where('membership.user_id = :user', { user: user.id })
-        .getRawMany<{ id: string; role: string; team: string }>(),
-    )
+    const rows = await this.database.read((tx) => this.readMemberships(tx, user))
     const token: unknown = Reflect.get(bearerToken.get(ctx) ?? {}, key) ?? undefined
     const own = rows.filter(({ team }) => token === undefined || team === token)
-    const memberships = new Map(own.map(({ team, ...known }) => [team, known]))
+    const memberships = new Map(own.map((known) => [known.team, known]))
     const isAdministrator = token === undefined && administrators?.(user) === true
     if (isAdministrator) logFields(ctx, { administrator: true })
     knownUsers.set(user, { memberships, isAdministrator })
@@ -88,10 +98,35 @@ export class Access<
       const known = knownUsers.get(user)
       return () => known && knownUsers.set(user, known)
     })
-    const place = ctx.params[key]
+    // An id in the path may be in upper case.
+    const place = ctx.params[key]?.toLowerCase()
+    showTeams(ctx, own, place)
     if (token !== undefined) limitToken(ctx, memberships.size > 0, place !== undefined)
     const id = place && (memberships.get(place)?.id ?? (isAdministrator && 'administrator'))
     if (id) keyOwner.set(ctx, id)
+  }
+
+  /** Reads the memberships of a user. The query is built once, because building it costs more than running it. */
+  private readMemberships(tx: EntityManager, user: Actor): Promise<KnownMembership[]> {
+    const [sql] = (this.query ??= this.membershipsOf(tx, user).getQueryAndParameters())
+    return tx.query(sql, [user.id])
+  }
+
+  private membershipsOf(tx: EntityManager, user: Actor): SelectQueryBuilder<Member> {
+    const { membership, team } = this.options
+    const query = tx
+      .createQueryBuilder(membership, 'membership')
+      .select(['membership.id AS id', 'membership.role AS role', `membership.${this.key} AS team`])
+      .where('membership.user_id = :user', { user: user.id })
+    // Pages show the names of teams.
+    const hasNames = this.database.getMetadata(team).findColumnWithPropertyName('name') !== undefined
+    if (!hasNames) return query
+    return query.innerJoin(team, 'team', `team.id = membership.${this.key}`).addSelect('team.name', 'name')
+  }
+
+  rolesUpTo(user: object | undefined, team: Team): Role[] {
+    const names = this.options.roles
+    return names.slice(this.roles.rank(this.roles.roleIn(user, team.id)))
   }
 
   /**
@@ -122,17 +157,24 @@ export class Access<
   know(user: Actor, team: string, member: Member | undefined): void {
     const known: KnownUser = knownUsers.get(user) ?? { memberships: new Map(), isAdministrator: false }
     const memberships = new Map(known.memberships)
-    if (member) memberships.set(team, member)
+    if (member) memberships.set(team, { id: member.id, role: member.role, team })
     else memberships.delete(team)
     knownUsers.set(user, { ...known, memberships })
   }
 
-  /** Reads rows as they are now, and locks them as an UPDATE does, so that whoever refers to them does not wait. */
+  /** Reads rows as they are now, and locks them as an UPDATE does, so that records that refer to them do not wait. */
   lockRows(tx: EntityManager, model: new () => Model, where: object) {
     const metadata = tx.dataSource.getMetadata(model)
     const lock = engineOf(tx.dataSource).rowLocks?.likeUpdate
     return selectLocked(tx, metadata, metadata.columns, where, lock, false)
   }
+}
+
+/** Sets the variables of templates: the teams of the user, sorted by name, and the one in the path. */
+function showTeams(ctx: Context, memberships: readonly KnownMembership[], place: string | undefined): void {
+  const teams = memberships.map(({ team, name = team }) => ({ id: team, name }))
+  ctx.state['userTeams'] = teams.toSorted((one, other) => one.name.localeCompare(other.name, ctx.locale))
+  ctx.state['currentTeam'] = teams.find(({ id }) => id === place)
 }
 
 /** Limits a request with a token of one team: it needs this team in its path, and no token outlives the membership. */

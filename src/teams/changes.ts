@@ -96,7 +96,7 @@ export class Changes<
   ): Promise<ValidationErrors | undefined> {
     const { membership, invitation } = this.options
     const inTeam = { [this.access.key]: team }
-    if (await tx.exists(membership, { where: { ...inTeam, user: { email } } as object }))
+    if (await tx.exists(membership, { where: { ...inTeam, [this.access.user]: { email } } as object }))
       return new ValidationErrors().add('email', 'member')
     const others = { ...inTeam, email: Not(email), expires_at: MoreThan(new Date()) } as object
     if ((await tx.countBy(invitation, others)) >= maxInvitations)

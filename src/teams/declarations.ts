@@ -54,6 +54,9 @@ export interface TeamMembers<
   /** The class that the policies of the teams' records extend. */
   readonly RolePolicy: RolePolicyClass<Role>
 
+  /** The roles that a user may give in a team: up to the own one. There are none for somebody without a role. */
+  rolesUpTo(user: object | undefined, team: Team): Role[]
+
   /**
    * Saves a new team, with `ctx.user` as its first member, who has the highest role.
    *

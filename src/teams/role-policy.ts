@@ -2,7 +2,7 @@ import { In } from 'typeorm'
 import { DeclarationError, nothing, Policy, type Model, type PolicyScope } from '../index.js'
 import type { Roles } from './roles.js'
 
-/** What the policies of an application share. */
+/** The roles and the team that all policies of an application share. */
 export interface PolicyMembers<Role extends string = string> {
   readonly roles: Roles & { readonly names: readonly Role[] }
   readonly team: new () => Model
@@ -59,6 +59,12 @@ export abstract class RolePolicy<T extends Model, Role extends string = string> 
     throw new DeclarationError(
       `${this.constructor.name} asks for the role ${JSON.stringify(role)}, but the roles are ${roles.names.join(', ')}.`,
     )
+  }
+
+  /** Whether the role in a membership or an invitation is not above that of a user in its team, so that the user may change it. */
+  protected reaches(user: object | undefined, record: T & { role: string }): boolean {
+    const { roles } = this.members
+    return roles.rank(this.role(user, record)) <= roles.rank(record.role)
   }
 
   /** @internal */

@@ -2,9 +2,13 @@
 export interface KnownMembership {
   id: string
   role: string
+  /** The id of the team. */
+  team: string
+  /** The name of the team, if teams have names. */
+  name?: string
 }
 
-/** What a request knows of its user: the memberships by the ids of their teams. */
+/** The roles of the user of a request: the memberships by the ids of their teams. */
 export interface KnownUser {
   memberships: ReadonlyMap<string, KnownMembership>
   /** Whether the user has the highest role in every team. */

@@ -9,7 +9,8 @@ import { knownUsers } from './roles.js'
 
 /**
  * Creates the middleware that reads the memberships of `ctx.user`, with one query, and the methods that change them. Declare it
- * below `authenticate()`.
+ * below `authenticate()`. Templates have the teams of the user as `userTeams`, and the one in the path as `currentTeam`: their ids
+ * and names.
  *
  * @example
  * export const roles = ['owner', 'manager', 'clerk', 'viewer'] as const
@@ -29,8 +30,9 @@ export function teamMembers<
   const access = new Access(database, options)
   const changes = new Changes(database, options, access)
 
-  function teamMembers(ctx: Context, next: Next): Promise<unknown> {
-    return access.admit(ctx).then(next)
+  async function teamMembers(ctx: Context, next: Next): Promise<void> {
+    await access.admit(ctx)
+    await next()
   }
 
   const { team } = options
@@ -42,7 +44,7 @@ export function teamMembers<
       return access.key
     },
     assume(user, id, role) {
-      const memberships = new Map([[id, { id, role }]])
+      const memberships = new Map([[id, { id, role, team: id }]])
       knownUsers.set(user, { memberships, isAdministrator: false })
       return user
     },
@@ -52,9 +54,10 @@ export function teamMembers<
   }
   return Object.assign(teamMembers, {
     beforeBody: true,
-    // The key is derived from the models, which may lack it.
-    extension: { checkRoutes: async () => void access.key },
+    // The keys are those of the models, which may lack them.
+    extension: { checkRoutes: async () => void [access.key, access.user] },
     RolePolicy: rolePolicy(shared),
+    rolesUpTo: access.rolesUpTo.bind(access),
     create: changes.create.bind(changes),
     invite: changes.invite.bind(changes),
     invitation: changes.findInvitation.bind(changes),

@@ -11,10 +11,14 @@ import type { Contract } from '../openapi/contract.js'
 import type { Model } from '../models/model.js'
 import type { Factory } from './factory.js'
 
-/** The fields of a form. A name with a list of values, or in several pairs, is repeated. Numbers and booleans are sent as text. */
-export type FormFields =
-  | Record<string, string | number | boolean | readonly string[]>
-  | Array<[string, string]>
+/** A value of a field. */
+type FormValue = string | number | boolean | Blob
+
+/**
+ * The fields of a form. A name with a list of values, or in several pairs, is repeated. Numbers and booleans are sent as text. A form
+ * with files is sent as multipart.
+ */
+export type FormFields = Record<string, FormValue | readonly FormValue[]> | Array<[string, string]>
 
 /** The options of a request, with at most one body. */
 export interface RequestOptions {
@@ -304,11 +308,14 @@ export class Client {
 /** Encodes a form. Its first field is the token, as on a generated page. */
 function encodeForm(form: FormFields | FormData, token: string | undefined): Body {
   const first: Array<[string, string]> = token === undefined ? [] : [['authenticity_token', token]]
-  if (!(form instanceof FormData)) {
+  if (!(form instanceof FormData) && !hasFiles(form)) {
     return { type: FORM, body: new URLSearchParams([...first, ...pairsOf(form)]).toString() }
   }
   const body = new FormData()
-  for (const [name, value] of [...first, ...form]) body.append(name, value)
+  const fields = form instanceof FormData ? [...form] : entriesOf(form)
+  for (const [name, value] of [...first, ...fields])
+    if (value instanceof Blob) body.append(name, value)
+    else body.append(name, String(value))
   return { body }
 }
 
@@ -319,10 +326,18 @@ function mediaTypeOf(accept: string): string {
 }
 
 function pairsOf(form: FormFields): Array<[string, string]> {
+  return entriesOf(form).map(([name, value]) => [name, String(value)])
+}
+
+function entriesOf(form: FormFields): Array<[string, FormValue]> {
   if (Array.isArray(form)) return form
   return Object.entries(form).flatMap(([name, value]) =>
-    [value].flat().map((one): [string, string] => [name, String(one)]),
+    [value].flat().map((one): [string, FormValue] => [name, one]),
   )
+}
+
+function hasFiles(form: FormFields): boolean {
+  return entriesOf(form).some(([, value]) => value instanceof Blob)
 }
 
 const FORM = 'application/x-www-form-urlencoded'

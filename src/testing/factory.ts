@@ -1,6 +1,8 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
-import { kindOf, relationIdsOf, type AttributeKind } from '../models/attributes/attributes.js'
+import type { App } from '../application/application.js'
+import { filesOf, kindOf, relationIdsOf, type AttributeKind } from '../models/attributes/attributes.js'
+import { rulesOf } from '../models/attributes/plain-attributes.js'
 import type { Database } from '../database/database.js'
 import { newId } from '../models/ids.js'
 import type { Model } from '../models/model.js'
@@ -9,6 +11,7 @@ import { saveRecord } from '../records/save.js'
 import { chainsOf, enclosuresOf } from '../records/within.js'
 import { unscopedWork } from '../records/work.js'
 import { getMetadataStorage } from '../models/validation/class-validator.js'
+import { sampleFile } from './sample-file.js'
 import { FactoryError } from '../errors.js'
 
 /** The class of a model. */
@@ -29,7 +32,11 @@ export class Factory {
   private readonly defaults = new Map<unknown, Defaults<Model>>()
   private readonly counts = new Map<unknown, number>()
 
-  constructor(private readonly database: Database) {}
+  /** @param app the application that stores the files of the records */
+  constructor(
+    private readonly database: Database,
+    private readonly app?: App,
+  ) {}
 
   /** Defines default values for the records of a model, for columns for which a value of the right type is not enough. */
   define<T extends Model>(model: ModelClass<T>, defaults: Defaults<T>): this {
@@ -89,6 +96,7 @@ export class Factory {
       Reflect.set(record, propertyName, container ?? (await make()))
       if (enclosing.has(column)) await this.addContainers(record, metadata, inside)
     }
+    await this.addFiles(record)
     const errors = await this.database.transaction((tx) => saveRecord(unscopedWork(tx), record))
     if (errors) throw new FactoryError(model.name, errors)
     return record
@@ -110,6 +118,25 @@ export class Factory {
         role: members.role,
       }
       await this.make(classOf(members.user.entityMetadata), values as Partial<Model>)
+    }
+  }
+
+  /** Stores a file for each attribute that requires one. */
+  private async addFiles(record: Model): Promise<void> {
+    const model = record.constructor
+    const missing = filesOf(model).filter(
+      ({ name, isList }) =>
+        !isList &&
+        Reflect.get(record, name) === undefined &&
+        rulesOf(model, name).some((rule) => rule.name === 'present'),
+    )
+    if (missing.length === 0) return
+    const { storedFiles } = await import('../files/index.js')
+    const files = this.app?.extension(storedFiles)
+    for (const { name, types } of files ? missing : []) {
+      const file = sampleFile(types[0] ?? 'text/plain')
+      const content = Buffer.from(await file.arrayBuffer())
+      Reflect.set(record, name, await files?.store(content, { filename: file.name }))
     }
   }
 

@@ -15,6 +15,7 @@ export {
   type RequestOptions,
 } from './client.js'
 export { Factory, type Defaults, type ModelClass } from './factory.js'
+export { sampleFile, type SampleFileOptions } from './sample-file.js'
 export { describeResource } from './resource/describe-resource.js'
 export type { JsonValues, ResourceDescription, RouteWord } from './resource/description.js'
 export { describePolicy, signInFor } from './policies.js'

@@ -86,7 +86,7 @@ export interface Mocha {
   before(work: () => Promise<void>): void
 }
 
-/** Who is allowed to do something: `{ owner: true, viewer: false, visitor: false }`. */
+/** The roles and others who are allowed to do something, or not: `{ owner: true, viewer: false, visitor: false }`. */
 type Permissions = Record<string, boolean>
 
 const OUTSIDE = 'the highest role of another team'
@@ -127,7 +127,7 @@ function policyOf(app: App, model: Function): PolicyClass | undefined {
   return own ?? (typeof parent === 'function' ? policyOf(app, parent) : undefined)
 }
 
-/** What a policy knows of teams; undefined if it does not extend `RolePolicy`. */
+/** The roles and the team that a policy reads; undefined if it does not extend `RolePolicy`. */
 export function membersOf(policy: PolicyClass): PolicyMembers | undefined {
   return 'members' in policy ? (policy.members as PolicyMembers) : undefined
 }

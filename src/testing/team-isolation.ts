@@ -37,7 +37,7 @@ export function describeIsolation(client: Client): void {
   })
 }
 
-/** What the policies of an application say of teams. */
+/** The roles and the team that the policies of an application read. */
 function membersIn({ app }: Client) {
   const policies = app.routes.flatMap(({ resource }) => resource?.policies ?? [])
   const [members] = policies.flatMap(({ policy }) => membersOf(policy) ?? [])

@@ -51,7 +51,7 @@ export interface TestOptions extends ClientOptions {
  */
 export function testApplication(app: App, database: Database, options: TestOptions = {}): TestApplication {
   const client = new Client(app, options)
-  const factory = new Factory(database)
+  const factory = new Factory(database, app)
   client.records = { database, factory }
   const isolation = new Isolation(database)
   const permanent = new Replacements(app.injector)

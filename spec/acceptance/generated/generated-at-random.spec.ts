@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import { authActions } from '../../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../../src/generator/files/files.js'
 import { resourceActions, resourceDestruction } from '../../../src/generator/resource-generator.js'
+import { teamActions } from '../../../src/generator/team-generator.js'
 import { Application } from '../../support/applications/generated.js'
 import { RandomResources, type RandomResource } from '../../support/applications/random-resources.js'
 import { newDatabase } from '../../support/databases.js'
@@ -37,8 +38,11 @@ for (let first = 0; first < total; first += most) {
       }
       const hasUsers = random.chance(0.7)
       if (hasUsers) generate(app.folder, authActions(app.folder, 'user'))
+      const roles = random.chance(0.5) ? 'owner,member' : 'owner,manager,clerk,viewer'
+      const hasTeam = hasUsers && random.chance(0.5)
+      if (hasTeam) generate(app.folder, teamActions(app.folder, 'branch', { roles, api: random.chance(0.2) }))
       empty = app.tree()
-      resources = new RandomResources(random, hasUsers).take(count)
+      resources = new RandomResources(random, hasUsers, hasTeam ? 'branch' : undefined).take(count)
       for (const { name, options, command } of resources) {
         try {
           generate(app.folder, resourceActions(app.folder, name, options))
@@ -84,4 +88,5 @@ for (let first = 0; first < total; first += most) {
 }
 
 /** The specs of accounts and of the home page, which are the same in each application. */
-const OF_ACCOUNTS = '^(Account|PasswordReset|Registration|Session|Tokens?|Home)Resource '
+const OF_ACCOUNTS =
+  '^(Account|PasswordReset|Registration|Session|Tokens?|Home|Branches|Memberships|Invitations?)Resource '

@@ -63,7 +63,7 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md, spec/README.md, b
 
     before(() => {
       const folder = application()
-      for (const [file, code] of Object.entries(accounts)) write(folder, code, file)
+      for (const [file, code] of Object.entries({ ...accounts, ...team })) write(folder, code, file)
       for (const block of compiled) {
         if (!isPiece(block)) write(folder, moduleOf(block), fileOf(block))
         // Other blocks import it.
@@ -395,6 +395,61 @@ declare class Member extends Model {
   password_hash: string
 }
 `
+
+/** The parts of the files of `kit generate team` that examples import. */
+const team = {
+  'src/models/branch.ts': `
+import { Model } from 'resource-kit'
+
+export class Branch extends Model {
+  name!: string
+}
+`,
+  'src/models/membership.ts': `
+import { Model } from 'resource-kit'
+
+export class Membership extends Model {
+  user_id!: string
+  role!: string
+}
+`,
+  'src/models/invitation.ts': `
+import { Model } from 'resource-kit'
+
+export class Invitation extends Model {
+  email!: string
+  role!: string
+  token_hash!: string
+  expires_at!: Date
+  inviter_id!: string
+}
+`,
+  'src/models/invoice.ts': `
+import { Model } from 'resource-kit'
+
+export class Invoice extends Model {
+  branch_id!: string
+}
+`,
+  'spec/support/users.ts': `
+import type { Client } from 'resource-kit/testing'
+import type { User } from '../../src/models/user.js'
+
+export async function signIn(_client: Client, _user: User) {}
+`,
+  'spec/support/branches.ts': `
+import type { Role } from '../../src/branches.js'
+import { Branch } from '../../src/models/branch.js'
+import { User } from '../../src/models/user.js'
+
+export async function makeBranch() {
+  return new Branch()
+}
+export async function makeMember(_branch: Branch, _role: Role) {
+  return new User()
+}
+`,
+}
 
 /** The part of the file of `kit generate auth` that examples import. */
 const accounts = {

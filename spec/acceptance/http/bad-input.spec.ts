@@ -250,7 +250,7 @@ describe('Bad input', () => {
       ['100,000 lists', 'application/json', `{"title":${'['.repeat(100_000)}${']'.repeat(100_000)}}`, [413]],
       ['100,000 objects', 'application/json', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`, [413]],
       ['broken XML', 'application/xml', '<post><title>A</post>', [400]],
-      ['100,000 open elements', 'application/xml', '<a>'.repeat(100_000), [400]],
+      ['40,000 open elements', 'application/xml', '<a>'.repeat(40_000), [400]],
       ['U+0000 in XML', 'application/xml', '<post><title>a\0b</title></post>', [400]],
       ['a DOCTYPE', 'application/xml', '<!DOCTYPE post><post><title>A</title></post>', [400]],
       [

@@ -126,8 +126,12 @@ describe('teamMembers()', () => {
     it('rejects memberships without a relation to the team', async () => {
       const branches = teamMembers(database, { ...models, team: Stranger, roles }) as never
       expect(await start(Customer, () => [branches], branches)).to.equal(
-        'teamMembers() needs the team of a Membership, but Membership has no relation to Stranger. Add a @ManyToOne ' +
-          'relation with its key.',
+        'teamMembers() needs the user and the team of a Membership, but Membership has no relation to Stranger. Add a ' +
+          '@ManyToOne relation with its key.',
+      )
+      const others = teamMembers(database, { ...models, membership: Customer as never, roles }) as never
+      expect(await start(Customer, () => [others], others)).to.contain(
+        'Customer has no relation with the key "user_id".',
       )
     })
 
@@ -165,6 +169,7 @@ describe('teamMembers()', () => {
     })
 
     it('shows a list by one statement more than without teams', async () => {
+      await company.makeBranch('Bonn', company.owner)
       const statements = await statementsOf(company.database, () =>
         company.send(company.owner, 'GET', company.at('/customers')),
       )
@@ -177,6 +182,8 @@ describe('teamMembers()', () => {
         'memberships',
         'branches',
       ])
+      // The branch of the path is one of the user's, so its id is the only condition, for which there are cached statements.
+      expect(statements.filter((sql) => / IN \(/.test(sql))).to.deep.equal([])
     })
 
     it('fails if the handler does not ask the policy', async () => {

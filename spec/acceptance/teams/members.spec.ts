@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect } from 'chai'
 import { newId } from '../../../src/models/ids.js'
+import { findCrossings } from '../../../src/records/crossings.js'
 import { captureLog } from '../../../src/testing/index.js'
 import { codesOf, Company, type Account } from '../../support/applications/company.js'
 import {
@@ -15,6 +16,7 @@ import {
   roles,
   teamsApplication,
   User,
+  Visit,
 } from '../../support/applications/teams.js'
 import { Site, type SpecResponse } from '../../support/site.js'
 
@@ -229,7 +231,7 @@ describe('The members of teams', () => {
           expect((await company.invite(actor, email, targetRole)).status, `invite: ${name}`).to.equal(
             mayGive ? 201 : 403,
           )
-          // Whoever may not give a role cannot replace or withdraw an invitation with it either.
+          // An actor who may not give a role cannot replace or withdraw an invitation with it either.
           if (!mayGive) await company.invite(owner, email, targetRole)
           const lowest = await company.invite(actor, email, 'viewer')
           expect(lowest.status, `again: ${name}`).to.equal(mayGive ? 201 : 403)
@@ -423,7 +425,7 @@ describe('The members of teams', () => {
       const outside = await createRental(stranger.id)
       expect(codesOf(outside)).to.deep.equal({ status: 422, codes: { assignee_id: ['reference'] } })
       const unknown = await createRental(newId())
-      const own = ({ json: { instance: _, ...others } }: SpecResponse) => ({ ...others, request_id: '' })
+      const own = ({ json }: SpecResponse) => ({ ...json, instance: '', request_id: '' })
       expect(own(outside)).to.deep.equal(own(unknown))
     })
 
@@ -464,14 +466,27 @@ describe('The members of teams', () => {
       expect(codes).to.deep.equal([undefined, { assignee_id: ['reference'] }])
     })
 
+    it('and are created with records of specs', async () => {
+      const { factory } = company.site.recordsOf()
+      const { branch_id, user_id } = await factory.make(Visit, { branch_id: branch.id })
+      expect(await manager().findOneBy(Membership, { branch_id, user_id })).to.include({ role: 'viewer' })
+      const strange = await factory.make(Visit, { branch_id: branch.id, user_id: stranger.id }).catch(String)
+      expect(strange).to.contain('user_id: User does not exist.')
+    })
+
     it('until they leave: a stored reference stays, and cannot be set again', async () => {
       const { json } = await createRental(clerk.id)
       const path = company.at(`/rentals/${json.id}`)
       await company.remove(owner, clerk)
       const put = (fields: object) => company.send(owner, 'PATCH', path, { json: fields })
       expect((await put({ number: '2', assignee_id: clerk.id })).status).to.equal(200)
+      expect(await findCrossings(company.database)).to.deep.equal([])
       expect((await put({ assignee_id: owner.id })).status).to.equal(200)
       expect((await put({ assignee_id: clerk.id })).status).to.equal(422)
+      const bonn = await company.makeBranch('Bonn', stranger)
+      const theirs = await company.insert(Customer, { name: 'theirs', branch_id: bonn.id })
+      await manager().update(Rental, json.id, { customer_id: theirs.id })
+      expect(await findCrossings(company.database)).to.deep.equal([{ name: 'Rental.customer', count: 1 }])
     })
   })
 
@@ -521,6 +536,16 @@ describe('The members of teams', () => {
       expect((await get(owner, company.at('/customers', bonn))).status).to.equal(200)
     })
 
+    it('is made for a team of theirs', async () => {
+      const make = (branch_id: string) => company.send(owner, 'POST', '/tokens', { json: { branch_id } })
+      const bearer = (await make(bonn.id)).json.text
+      expect((await company.send({ bearer }, 'GET', company.at('/customers', bonn))).status).to.equal(200)
+      expect((await company.send({ bearer }, 'GET', company.at('/customers'))).status).to.equal(404)
+      const theirs = await company.makeBranch('Cologne', stranger)
+      for (const id of [theirs.id, newId()])
+        expect(codesOf(await make(id))).to.deep.equal({ status: 422, codes: { branch_id: ['reference'] } })
+    })
+
     it('have none when they leave', async () => {
       await company.makeMember('owner')
       await company.remove(owner, owner)
@@ -542,17 +567,18 @@ describe('The members of teams', () => {
 
   it('who have left get 404 instead of the response to an earlier request with a key', async () => {
     const clerk = await company.makeMember('clerk')
-    const create = () =>
-      company.send(clerk, 'POST', company.at('/customers'), {
-        json: { name: 'once' },
-        headers: { 'Idempotency-Key': 'one' },
+    const create = (path: string) =>
+      company.send(clerk, 'POST', path, {
+        json: { name: path },
+        headers: { 'Idempotency-Key': path.slice(0, 20) },
       })
-    expect((await create()).status).to.equal(201)
-    const again = await create()
-    expect(again.headers.get('idempotent-replayed')).to.equal('true')
+    const [path = '', upper = ''] = [company.at('/customers'), company.at().toUpperCase()]
+    const paths = [path, `${upper.replace('BRANCHES', 'branches')}/customers`]
+    for (const one of paths) expect((await create(one)).status).to.equal(201)
+    for (const one of paths) expect((await create(one)).headers.get('idempotent-replayed')).to.equal('true')
     await company.remove(owner, clerk)
-    expect((await create()).status).to.equal(404)
-    expect(await manager().countBy(Customer, {})).to.equal(1)
+    for (const one of paths) expect((await create(one)).status).to.equal(404)
+    expect(await manager().countBy(Customer, {})).to.equal(2)
   })
 
   describe('change many records at once', () => {

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { captureLog } from '../../../src/testing/index.js'
 import { newId } from '../../../src/models/ids.js'
 import type { Database, DeclaredRoute } from '../../../src/index.js'
 import {
@@ -48,6 +49,7 @@ describe(`A member of one team (KIT_TEAMS_SEED=${seed} KIT_TEAMS=${total})`, fun
   this.timeout(0)
   const random = new Random(seed)
   const pick = <T>(things: readonly T[]) => random.of(things as [T, ...T[]])
+  const log = captureLog()
   const worlds: World[] = []
   const actors: { bearer: string }[] = []
   /** The ids that requests contain, of both branches and of none. */
@@ -70,7 +72,7 @@ describe(`A member of one team (KIT_TEAMS_SEED=${seed} KIT_TEAMS=${total})`, fun
     }))
     for (const [number, theirs] of [first, second].entries()) {
       const database = await teamsDatabase()
-      const { app } = teamsApplication(database)
+      const { app } = teamsApplication(database, { logger: log.logger })
       const insert = async (rows: Rows) => {
         for (const [model, list] of rows) if (list.length > 0) await database.manager.insert(model, list)
       }
@@ -88,7 +90,7 @@ describe(`A member of one team (KIT_TEAMS_SEED=${seed} KIT_TEAMS=${total})`, fun
         logQuery: (sql: string) => void world.statements.push(sql),
       })
       worlds.push(world)
-      // Whoever deletes any user is beyond teams.
+      // A request that deletes any user tells that another team has the user.
       routes = app.routes.filter(({ isWritten, path }) => isWritten && !path.startsWith('/users'))
     }
     collectIds([ours, first, second], teams, people, invitations)
@@ -110,6 +112,7 @@ describe(`A member of one team (KIT_TEAMS_SEED=${seed} KIT_TEAMS=${total})`, fun
         world.statements.length = 0
         const { method, path, request } = localize(sent, index)
         const response = await world.site.request(method, path, request)
+        if (response.status === 500) throw new Error(`${JSON.stringify(sent)}: ${lastError()}`)
         results.push({ ...shapeOf(response), statements: statementsOf(world) })
         made.push(idOf(response))
       }
@@ -118,6 +121,10 @@ describe(`A member of one team (KIT_TEAMS_SEED=${seed} KIT_TEAMS=${total})`, fun
       if (left && right) remember(sent, [left, right])
     }
   })
+
+  function lastError(): string {
+    return JSON.stringify(log.lines.findLast(({ err }) => err))
+  }
 
   /** Users who are members of the first branch, and others. */
   function accounts() {

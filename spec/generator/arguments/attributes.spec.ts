@@ -278,7 +278,7 @@ describe('parseAttributes(words)', () => {
     'an unknown type': [
       ['title:strng'],
       'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, ' +
-        'date, time, datetime, uuid, json, enum, references, many. Use nulls.X for a nullable attribute.',
+        'date, time, datetime, uuid, json, enum, references, many, file, files, image, images. Use nulls.X for a nullable attribute.',
     ],
     'an unknown nullable type': [
       ['title:nulls.Strng'],

@@ -17,7 +17,7 @@ import type { JobContext } from '../../../src/index.js'
 /** A user with a bearer token. */
 export type Account = User & { bearer: string }
 
-/** The rental company with one branch in Berlin, its owner, and a user who is no member. */
+/** The rental company with one branch in Berlin, its owner, and a user who isn't a member. */
 export class Company {
   branch!: Branch
   owner!: Account

@@ -166,10 +166,21 @@ class SupplierPolicy extends Policy<Supplier> {
   scope(user?: string) {
     return user ? { user_id: user } : nothing
   }
+  create(user: string | undefined, supplier: Supplier) {
+    return supplier.user_id === user
+  }
 }
 
-@Resource('/suppliers', { model: Supplier, policy: SupplierPolicy, fields: ['code'] })
-class SuppliersResource extends BaseResource {}
+@Resource('/suppliers', { model: Supplier, policy: SupplierPolicy, fields: ['code'], import: true })
+class SuppliersResource extends BaseResource {
+  override async create(ctx: Context) {
+    await behavior.before?.(ctx)
+    const supplier = ctx.bind(Object.assign(new Supplier(), { user_id: Reflect.get(ctx, 'user') }))
+    await ctx.authorize(supplier)
+    const errors = await ctx.save(supplier)
+    return errors ? ctx.respond(errors) : ctx.respond(201, { data: supplier })
+  }
+}
 
 /** Settings of the specs. */
 export const behavior: {

@@ -14,6 +14,8 @@ export interface RandomResource {
   isSingular: boolean
   /** The number of its parents. */
   depth: number
+  /** Whether it is below the team. */
+  isInTeam: boolean
   /** Whether only few of its records can exist at once, because a unique column has few values. */
   isScarce: boolean
 }
@@ -43,6 +45,7 @@ const COLLECTION_ROUTES = ['drafts:get:collection', 'import:post:collection', 's
  * Makes the resources of an application, in the order in which they are generated. The same seed makes the same resources.
  *
  * @param hasUsers whether the application has accounts with the `user` model
+ * @param team the name of its team; undefined if it has none
  */
 export class RandomResources {
   private readonly made: RandomResource[] = []
@@ -50,6 +53,7 @@ export class RandomResources {
   constructor(
     private readonly random: Random,
     private readonly hasUsers: boolean,
+    private readonly team?: string,
   ) {}
 
   /** Makes a number of resources. */
@@ -58,16 +62,18 @@ export class RandomResources {
   }
 
   private next(): RandomResource {
-    const { random, made, hasUsers } = this
+    const { random, made, hasUsers, team } = this
     const isSingular = random.chance(0.15)
     const parent = isSingular || random.chance(0.6) ? undefined : this.pick(made.filter(canBeParent))
-    const owner = hasUsers && random.chance(0.4) ? 'user' : undefined
+    const canJoin = team !== undefined && !isSingular && parent?.isInTeam !== false
+    const owner = canJoin && random.chance(0.5) ? team : hasUsers && random.chance(0.4) ? 'user' : undefined
+    const isInTeam = (team !== undefined && owner === team) || parent?.isInTeam === true
     const isApi = parent?.options.api === true || random.chance(0.2)
     const model = nameOf(made.length)
     const name = isApi && random.chance(0.5) ? `api/v1/${model}` : model
-    const words = this.attributes(model)
+    const words = this.attributes(model, isInTeam)
     const attributes = parseAttributes(words)
-    const keys = [parent && `${parent.model}_id`, owner && 'user_id'].filter((key) => key !== undefined)
+    const keys = [parent && `${parent.model}_id`, owner && `${owner}_id`].filter((key) => key !== undefined)
     const uniques = this.uniques(attributes, keys)
     const options: ResourceArguments = {
       attributes: words,
@@ -83,27 +89,37 @@ export class RandomResources {
     }
     const onePerOwner = isSingular && owner ? [['user_id']] : []
     const isScarce =
-      parent?.isScarce === true || isAnyScarce(attributes, [...uniques, ...onePerOwner], owner && 'user_id')
-    const depth = parent ? parent.depth + 1 : 0
-    const resource = { name, model, options, command: commandOf(name, options), isSingular, depth, isScarce }
+      parent?.isScarce === true ||
+      isAnyScarce(attributes, [...uniques, ...onePerOwner], owner && `${owner}_id`)
+    const depth = parent ? parent.depth + 1 : owner === team && isInTeam ? 1 : 0
+    const resource = {
+      name,
+      model,
+      options,
+      command: commandOf(name, options),
+      isSingular,
+      depth,
+      isInTeam,
+      isScarce,
+    }
     made.push(resource)
     return resource
   }
 
-  private attributes(model: string): string[] {
+  private attributes(model: string, isInTeam: boolean): string[] {
     const { random } = this
     const names = this.some(NAMES, 6)
-    const words = names.map((name) => this.attribute(name, model))
+    const words = names.map((name) => this.attribute(name, model, isInTeam))
     const secret = random.chance(0.15)
       ? [`${this.pick(SECRETS)}${random.chance(0.5) ? ':string:shown' : ''}`]
       : []
     return [...words, ...secret]
   }
 
-  private attribute(name: string, model: string): string {
+  private attribute(name: string, model: string, isInTeam: boolean): string {
     const { random } = this
     const type = this.pick(TYPES) ?? 'string'
-    if (type === 'references' || type === 'many') return this.reference(name, type, model)
+    if (type === 'references' || type === 'many') return this.reference(name, type, model, isInTeam)
     const nulls = random.chance(0.3) ? 'nulls.' : ''
     const canHaveIndex = type !== 'text' && type !== 'json'
     const index = canHaveIndex && random.chance(0.4) ? (random.chance(0.75) ? ':unique' : ':index') : ''
@@ -112,10 +128,10 @@ export class RandomResources {
     return `${name}:${nulls}${type}${values}${digits}${index}`
   }
 
-  /** A reference to an earlier resource, to a user, or to the same resource. */
-  private reference(name: string, type: string, model: string): string {
+  /** A reference to an earlier resource, to a user, or to the same resource. Nobody outside of a team finds its records. */
+  private reference(name: string, type: string, model: string, isInTeam: boolean): string {
     const { random, made } = this
-    const others = made.filter(({ isScarce }) => !isScarce).map((one) => one.model)
+    const others = made.filter((one) => !one.isScarce && (isInTeam || !one.isInTeam)).map((one) => one.model)
     const other = this.pick([...others, model, ...(this.hasUsers ? ['user'] : [])])
     if (type === 'many') return `${collectionName(name)}:many:${other}`
     const nulls = other === model || random.chance(0.3) ? 'nulls.' : ''

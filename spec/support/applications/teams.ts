@@ -64,6 +64,10 @@ export class Token extends Model implements ApiToken {
   @Column('varchar') @Exclude() stamp!: string
   @Column({ type: Date }) expires_at!: Date
   @Column({ type: Date, nullable: true }) last_used_at!: Date | null
+
+  @ManyToOne(() => Branch)
+  @JoinColumn({ name: 'branch_id' })
+  branch?: Relation<Branch> | null
 }
 
 @Entity('branches')
@@ -182,6 +186,22 @@ export class Line extends Model {
   after?: Relation<Line> | null
 }
 
+/** A visit of a member, which needs one. */
+@Entity('visits')
+@Within('branch')
+export class Visit extends Model {
+  @Column('uuid') branch_id!: string
+  @Column('uuid') user_id!: string
+
+  @ManyToOne(() => Branch)
+  @JoinColumn({ name: 'branch_id' })
+  branch?: Relation<Branch>
+
+  @ManyToOne(() => User)
+  @JoinColumn({ name: 'user_id' })
+  user?: Relation<User>
+}
+
 interface Key {
   to: string
   isNullable?: true
@@ -204,6 +224,7 @@ const KEYS: Record<string, Record<string, Key>> = {
     assignee_id: { to: 'users', isNullable: true },
     branch_id: { to: 'branches' },
   },
+  visits: { branch_id: { to: 'branches' }, user_id: { to: 'users' } },
   lines: {
     rental_id: { to: 'rentals' },
     user_id: { to: 'users', isNullable: true },
@@ -284,12 +305,12 @@ export class Work {
   }
 }
 
-/** What a handler tells or changes of other teams, because it uses `ctx.tx` carelessly. */
+/** A part of other teams that a handler tells or changes, because it uses `ctx.tx` carelessly. */
 export type Leak = 'choices' | 'sql' | 'include' | 'export' | 'bulk'
 
 /** Opens the database at a URL. */
 export function open(url: string): Promise<Database> {
-  const models = [User, Token, Branch, Membership, Invitation, Customer, Item, Rental, Line]
+  const models = [User, Token, Branch, Membership, Invitation, Customer, Item, Rental, Line, Visit]
   return new Database({ test: { url }, models, migrations: [CreateTeams1700000000000] }, 'test').open()
 }
 
@@ -391,7 +412,7 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
     }
   }
 
-  /** What runs before a handler removes a member. */
+  /** A step before a handler removes a member, a leak, and whether handlers forget the policy. */
   const made: { before?: (ctx: Context) => Promise<unknown>; leak?: Leak; forgets?: boolean } = {}
   /** A handler that forgets the policy fails. */
   const authorize = <T extends Model>(ctx: Context, record: T): Promise<T> =>
@@ -636,6 +657,12 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
   class TokensResource extends BaseResource {
     override async list(ctx: Context) {
       return ctx.respond({ data: (await ctx.paginate(Token)).records })
+    }
+    override async create(ctx: Context) {
+      const token = ctx.bind(await ctx.authorize(new Token()))
+      const text = issueToken(token, Reflect.get(ctx, 'user') as User)
+      const errors = await ctx.save(Object.assign(token, { last_used_at: new Date() }))
+      return errors ? ctx.respond(errors) : ctx.respond(201, { data: { text } })
     }
   }
 

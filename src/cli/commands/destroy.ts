@@ -8,6 +8,7 @@ import { localeDestruction } from '../../generator/locale-generator.js'
 import type { Destruction, HasRun } from '../../generator/destruction.js'
 import { modelDestruction } from '../../generator/model-generator.js'
 import { resourceDestruction } from '../../generator/resource-generator.js'
+import { teamDestruction } from '../../generator/team-generator.js'
 import { enterApplication } from '../support/application-folder.js'
 import { hasRun as hasRunMigration } from '../support/has-run.js'
 import { printTo, type Output } from '../support/output.js'
@@ -29,7 +30,7 @@ type Undo = (folder: string, name: string, hasRun: HasRun) => Destruction
 const ASKS =
   'Asks a question for each file before it deletes any. A script can send the answers to the standard input.'
 
-/** `kit destroy resource | model | auth | job | locale`. */
+/** `kit destroy resource | model | auth | team | job | locale`. */
 export function destroyCommand(out: Output, settings: DestroySettings = {}): Command {
   const command = new Command('destroy')
     .alias('d')
@@ -59,6 +60,14 @@ export function destroyCommand(out: Output, settings: DestroySettings = {}): Com
     )
     .argument('[name]', 'singular name of the model, which the command also finds itself')
     .addHelpText('after', '\nExample:\n  $ kit destroy auth')
+  add('team', teamDestruction)
+    .summary('delete the files of a team')
+    .description(
+      `Deletes the files of \`kit generate team\`, and its lines in other files. ${ASKS} Refuses while another file uses the team, ` +
+        'for example that of a resource with --owner.',
+    )
+    .argument('<name>', 'singular name of the team: branch')
+    .addHelpText('after', '\nExample:\n  $ kit destroy team branch')
   add('job', jobDestruction)
     .alias('j')
     .summary('delete the files of a background job')

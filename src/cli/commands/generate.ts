@@ -17,6 +17,12 @@ import { localeActions } from '../../generator/locale-generator.js'
 import { modelActions } from '../../generator/model-generator.js'
 import { migrationActions, migrationAdvice } from '../../generator/migration-generator.js'
 import { leftFiles, resourceActions } from '../../generator/resource-generator.js'
+import {
+  teamActions,
+  teamAdvice,
+  withTeamArguments,
+  type TeamArguments,
+} from '../../generator/team-generator.js'
 import { enterApplication } from '../support/application-folder.js'
 import { printTo, type Output } from '../support/output.js'
 
@@ -36,10 +42,10 @@ interface Target {
 }
 
 /** Functions that add the arguments and the action of a subcommand. */
-const SUBCOMMANDS = { resource, model, auth, migration, job, locale, secret }
+const SUBCOMMANDS = { resource, model, auth, team, migration, job, locale, secret }
 
 /**
- * `kit generate resource | model | auth | job | migration | locale | secret`.
+ * `kit generate resource | model | auth | team | job | migration | locale | secret`.
  *
  * @param folder the application's folder
  */
@@ -47,7 +53,7 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
   const command = new Command('generate')
     .alias('g')
     .description(
-      'Generates code: a resource, a model, accounts, a job, a migration or a locale. Also prints secrets.',
+      'Generates code: a resource, a model, accounts, a team, a job, a migration or a locale. Also prints secrets.',
     )
     .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
   const target = { folder, print: printTo(out) }
@@ -111,6 +117,27 @@ function auth(command: Command, { folder, print }: Target): void {
       if (flags.dryRun) return
       authAdvice(folder()).forEach(print)
       reportPrivate(folder(), print)
+    })
+}
+
+function team(command: Command, { folder, print }: Target): void {
+  withTeamArguments(command)
+    .summary('generate a team, whose members have roles')
+    .description(
+      'Generates a team such as a branch or a workspace: its members and their roles, invitations by mail, policies, pages, texts and ' +
+        'specs. `kit generate resource ... --owner branch` then generates records that only the members see. Needs accounts.',
+    )
+    .addOption(DRY_RUN)
+    .addOption(FORCE)
+    .addHelpText(
+      'after',
+      '\nExample:\n  $ kit generate team workspace\n  $ kit generate team branch --roles owner,manager,clerk,viewer --write clerk',
+    )
+    .action((name: string, flags: TeamArguments & WriteFlags) => {
+      write(folder(), teamActions(folder(), name, flags), flags, print)
+      if (flags.dryRun) return
+      teamAdvice(folder()).forEach(print)
+      print(`Next: \`kit db migrate\`, and \`kit generate resource\` with --owner ${name}.`)
     })
 }
 

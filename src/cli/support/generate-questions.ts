@@ -21,7 +21,7 @@ const HINTS: Record<string, string> = {
   many: 'several records of another model',
 }
 
-/** What each choice needs: the words of its command. */
+/** The choices, and a hint for each. */
 const COMMANDS = {
   resource: 'model, handlers, pages or API, migration, specs',
   model: 'a table without pages',
@@ -79,7 +79,7 @@ class Questions {
     }
   }
 
-  /** What `kit generate resource` does besides: each choice is an option of the command. */
+  /** Asks for the options of `kit generate resource`. */
   async options(models: readonly string[]): Promise<string[]> {
     const options = {
       '--spec=full': 'specs that pass, instead of placeholders',
@@ -107,7 +107,7 @@ class Questions {
     const types = Object.fromEntries(knownTypes.map((type) => [type, HINTS[type] ?? '']))
     const type = await this.choose(`The type of ${name}`, types)
     const detail = type === 'enum' ? `:${await this.name('Its values: draft,public')}` : ''
-    if (type === 'many') return `${name}:many`
+    if (['many', 'files', 'images'].includes(type)) return `${name}:${type}`
     const rules = await this.choose(`May ${name} be empty?`, { no: 'required', yes: 'optional' })
     return `${name}:${rules === 'yes' ? 'nulls.' : ''}${type}${detail}`
   }

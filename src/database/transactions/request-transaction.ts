@@ -49,6 +49,15 @@ export function outsideTransaction<T>(ctx: object, name: string, work: () => T):
   return calledBy(name, transactionOf(ctx), work)
 }
 
+/**
+ * Commits the transaction of a request that only reads, before its response is sent. Later queries of `ctx.tx` are rejected.
+ *
+ * @throws NotAwaited when queries are still running
+ */
+export async function endReading(ctx: object): Promise<void> {
+  await transactionOf(ctx)?.commit()
+}
+
 /** Registers a check that runs after the handler, before the commit. If it throws, the transaction is rolled back. */
 export function beforeCommit(ctx: object, check: Check): void {
   add(checksOf, ctx, check)

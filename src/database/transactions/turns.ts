@@ -6,7 +6,7 @@ const maxTurn = 20
 /** The milliseconds after a long turn in which transactions wait for another turn. */
 const busyTime = 1000
 
-/** When the first transaction of the present turn began. */
+/** When the first transaction of this turn began. */
 let began: number | undefined
 
 /** When the last long turn ended. */

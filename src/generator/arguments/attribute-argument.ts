@@ -23,6 +23,8 @@ export interface AttributeArgument {
   /** Whether it is the list of ids of a many-to-many relation, which has a table instead of a column. */
   isList: boolean
   reference?: Reference
+  /** The stored file, or files, that it contains. Its kind is that of the column with the id of the file. */
+  file?: 'file' | 'image'
 }
 
 /** A relation to the records of a model. */
@@ -44,7 +46,16 @@ export interface Digits {
 const maxDigits: Digits = { precision: 65, scale: 30 }
 
 /** The types of attributes: those of columns, and relations. */
-type AttributeType = AttributeKind | 'references' | 'many'
+type AttributeType = AttributeKind | 'references' | 'many' | FileType
+
+/** The types of attributes with stored files. */
+type FileType = (typeof fileTypes)[number]
+
+const fileTypes = ['file', 'files', 'image', 'images'] as const
+
+function isFileType(type: AttributeType): type is FileType {
+  return fileTypes.some((one) => one === type)
+}
 
 /** Other names of the types. */
 const ALIASES = new Map<string, AttributeType>([
@@ -55,7 +66,7 @@ const ALIASES = new Map<string, AttributeType>([
 ])
 
 /** The list of types for `--help` and messages. */
-export const knownTypes: readonly string[] = [...Object.keys(SOURCES), 'references', 'many']
+export const knownTypes: readonly string[] = [...Object.keys(SOURCES), 'references', 'many', ...fileTypes]
 
 /** The modifiers that create an index. */
 const INDEXES: readonly string[] = ['unique', 'index']
@@ -83,6 +94,7 @@ export function readAttribute(word: string): AttributeArgument {
   const parts = partsOf(word)
   const { type } = parts
   if (type === 'many') return readMany(parts)
+  if (isFileType(type)) return readFile(parts, type)
   const attribute = type === 'references' ? readReference(parts) : readPlain(parts, type)
   const isSecret = isSecretAttribute(attribute.name) && !parts.modifiers.includes('shown')
   // Requests cannot set a secret, so its column is nullable.
@@ -170,6 +182,26 @@ function readMany({ word, name, isNullable, detail, modifiers }: Parts): Attribu
   }
   const reference = { property, model: modelNamesOf(detail ?? name), isNamed: detail !== undefined }
   return { ...defaults, name: `${itemName(name)}_ids`, kind: 'uuid', isNullable, isList: true, reference }
+}
+
+/** A file is in a column with its id, which is unique, and a list of files is in its own table. */
+function readFile({ word, name, isNullable, modifiers }: Parts, type: FileType): AttributeArgument {
+  const isList = type.endsWith('s')
+  const [modifier] = modifiers
+  if (modifier !== undefined)
+    throw new BadAttribute(
+      word,
+      `it ends with "${modifier}", but a file belongs to one record, and no list finds it`,
+    )
+  if (isList && isNullable)
+    throw new BadAttribute(word, `a list of files is empty instead of null. Use ${name}:${type}`)
+  if (name.endsWith('_id'))
+    throw new BadAttribute(
+      word,
+      `the name of a file has no "_id", which is added to its column. Use ${word.replace('_id:', ':')}`,
+    )
+  const file = type.startsWith('image') ? 'image' : 'file'
+  return { ...defaults, name, kind: 'uuid', isNullable, isList, file }
 }
 
 function enumValues({ word, detail }: Parts): string[] {

@@ -24,7 +24,7 @@ export interface Attribute extends AttributeArgument {
   /** Whether a list shows the beginning of it only. */
   isLong: boolean
   /** Returns the source with which a page shows it: `= post.title`. `record` is the name of its translations: `post.title`. */
-  show(variable: string, record: string): string
+  show(variable: string, record: string, indent?: string): string
   /** The sources of values for specs: the first value, and the changed one, which is greater unless it is a boolean. */
   samples: { json: string; changed: string }
 }
@@ -54,8 +54,9 @@ export function parseAttributes(words: readonly string[], taken: readonly string
   const seen = new Set(taken)
   const attributes = words.map((word) => {
     const attribute = attributeOf(readAttribute(word))
-    const { name, reference } = attribute
-    for (const property of reference ? [name, reference.property] : [name]) {
+    const { name, reference, file, isList } = attribute
+    const column = file && !isList ? [`${name}_id`] : []
+    for (const property of reference ? [name, reference.property] : [name, ...column]) {
       if (seen.has(property)) {
         throw new CommandError(`"${word}" repeats the attribute "${property}". List each attribute once.`)
       }
@@ -89,7 +90,8 @@ function attributeOf(argument: AttributeArgument): Attribute {
   const { type } = SOURCES[kind]
   const isRequired = !isNullable && kind !== 'bool' && !isList
   const own = kind === 'enum' ? values.map(quote).join(' | ') : type
-  const nullable = isNullable && type !== 'unknown' ? `${own} | null` : own
+  const value = argument.file ? 'StoredFile' : own
+  const nullable = isNullable && type !== 'unknown' ? `${value} | null` : value
   const [json = '', changed = ''] = samplesOf(argument).map(source)
   return {
     ...argument,
@@ -101,7 +103,7 @@ function attributeOf(argument: AttributeArgument): Attribute {
     addition: migration(argument, kind === 'bool' && !isNullable && 'default: false'),
     field: field(argument, isRequired),
     isLong: kind === 'text' || kind === 'json' || (kind === 'string' && isNullable),
-    show: (variable, record) => show(argument, variable, record),
+    show: (variable, record, indent) => show(argument, variable, record, indent),
     samples: { json, changed },
   }
 }
@@ -122,8 +124,11 @@ function samplesOf({
   return precision === scale ? [`-0${fraction}`, `0${fraction}`] : [`1${fraction}`, `2${fraction}`]
 }
 
+const imageOptions = "{ types: ['image/jpeg', 'image/png', 'image/webp', 'image/gif'] }"
+
 function decorator(argument: AttributeArgument): string {
-  const { kind, isNullable, isUnique, isList, values, digits = usualDigits, reference } = argument
+  const { kind, isNullable, isUnique, isList, values, digits = usualDigits, reference, file } = argument
+  if (file) return call(isList ? '@HasFiles' : '@HasFile', [file === 'image' ? imageOptions : ''])
   if (isList && reference) return call('@RelationIds', [quote(reference.property)])
   const type = columnTypes[kind]
   const options = [
@@ -136,10 +141,11 @@ function decorator(argument: AttributeArgument): string {
   return call('@Column', [typeof type === 'string' ? quote(type) : '', object(options)])
 }
 
-function migration(
-  { name, kind, isNullable, isUnique, values, digits }: AttributeArgument,
-  value: string | false = false,
-): string {
+function migration(argument: AttributeArgument, value: string | false = false): string {
+  const { kind, isNullable, values, digits, file } = argument
+  const name = file ? `${argument.name}_id` : argument.name
+  // A file belongs to one record.
+  const isUnique = argument.isUnique || file !== undefined
   const options = [
     digits && digitOptions(digits),
     values.length > 0 && `enum: [${values.map(quote).join(', ')}]`,
@@ -156,6 +162,7 @@ function digitOptions({ precision, scale }: Digits): string {
 
 function field(argument: AttributeArgument, isRequired: boolean): string {
   const { name, kind, isNullable, isList, values, digits = usualDigits, reference } = argument
+  if (argument.file) return call('form.file', [quote(name), object([isRequired && 'required: true'])])
   if (isList && reference) return call('form.checkboxes', [quote(name), reference.model.many])
   const { input, options } = SOURCES[kind]
   const step = kind === 'decimal' && digits.scale > 0 && `step: ${Number(`1e-${digits.scale}`)}`
@@ -169,8 +176,9 @@ function field(argument: AttributeArgument, isRequired: boolean): string {
   return call(`form.${input}`, [quote(name), object(settings)])
 }
 
-function show(argument: AttributeArgument, variable: string, record: string): string {
-  const { name, kind, isNullable, reference } = argument
+function show(argument: AttributeArgument, variable: string, record: string, indent = ''): string {
+  const { name, kind, isNullable, reference, file } = argument
+  if (file) return showFile(argument, variable, indent)
   if (reference) return `!= display(${variable}.${reference.property})`
   const value = `${variable}.${name}`
   const { helper } = SOURCES[kind]
@@ -179,6 +187,19 @@ function show(argument: AttributeArgument, variable: string, record: string): st
     return isNullable ? `= ${value} && ${text}` : `= ${text}`
   }
   return helper ? `!= ${helper}(${value})` : `= ${value}`
+}
+
+/** Shows an image, or a link to a file; a list of them, one below the other. */
+function showFile(
+  { name, isNullable, isList, file }: AttributeArgument,
+  variable: string,
+  indent: string,
+): string {
+  const value = `${variable}.${name}`
+  const tag = (one: string) =>
+    file === 'image' ? `img(src=${one}.url alt=${one}.filename)` : `a(href=${one}.url)= ${one}.filename`
+  if (isList) return `\n${indent}  each storedFile in ${value}\n${indent}    div: ${tag('storedFile')}`
+  return isNullable ? `\n${indent}  if ${value}\n${indent}    ${tag(value)}` : `: ${tag(value)}`
 }
 
 function call(name: string, args: readonly string[]): string {

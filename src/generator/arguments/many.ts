@@ -26,7 +26,9 @@ export function parseMany(
   unique: readonly string[],
   routes: readonly AddedRoute[],
 ): ManyPlan {
-  const columns = attributes.filter(({ isSecret, isList }) => !isSecret && !isList).map(({ name }) => name)
+  const columns = attributes
+    .filter(({ isSecret, isList, file }) => !isSecret && !isList && !file)
+    .map(({ name }) => name)
   const keys = ['id', ...unique.filter((name) => columns.includes(name))]
   if (typeof imports === 'string' && !keys.includes(imports))
     throw new CommandError(

@@ -33,7 +33,7 @@ export const templateNames: ReadonlySet<string> = new Set([
     'asset locale currentUrl t label time display paginator formFor hiddenFields actionButton deleteButton',
   ),
   ...words(
-    'dir filterForm sortLink emptyList can flashMessages collectionLinks nestedLinks of block attributes locals',
+    'dir filterForm sortLink emptyList bulkForm bulkBox can flashMessages collectionLinks nestedLinks of block attributes locals',
   ),
 ])
 

@@ -82,6 +82,8 @@ export function routeLocals(routes: readonly AddedRoute[], names: Names, nesting
       ...route,
       isRead,
       isItem,
+      /** What the user must be allowed to do to see the button. */
+      ability: isRead ? undefined : route.handler,
       /** The variable with the response's data. */
       data: isItem ? names.one : names.many,
       sentence: `${isRead ? 'shows' : 'changes'} ${records}`,
@@ -94,8 +96,8 @@ export function routeLocals(routes: readonly AddedRoute[], names: Names, nesting
     routes: all,
     changes: all.filter(({ method }) => method !== 'GET'),
     buttons: {
-      item: all.filter(({ on }) => on === 'item').map(({ button }) => button),
-      collection: all.filter(({ on }) => on === 'collection').map(({ button }) => button),
+      item: all.filter(({ isItem }) => isItem),
+      collection: all.filter(({ isItem }) => !isItem),
     },
   }
 }

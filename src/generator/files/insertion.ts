@@ -20,6 +20,8 @@ const places = {
   },
   'after the transaction': (lines: readonly string[]) =>
     lines.findIndex((line) => /^\w+\.use\(transaction\(/.test(line)) + 1,
+  'after the accounts': (lines: readonly string[]) =>
+    lines.findIndex((line) => /^\w+\.use\(authenticateUser\)/.test(line)) + 1,
   'after the links': (lines: readonly string[]) =>
     lines.findIndex((line) => line.includes('collectionLinks()')) + 1,
 }

@@ -1,6 +1,12 @@
 import type { Context } from '../../context.js'
 import { clientNetwork } from '../security/client-network.js'
-import { BadRequest, TooManyFields, TooManyMembers, UnsupportedMediaType } from '../../errors.js'
+import {
+  BadRequest,
+  ServiceUnavailable,
+  TooManyFields,
+  TooManyMembers,
+  UnsupportedMediaType,
+} from '../../errors.js'
 import { bodyFormats, bodyKindOf, hasBody, type BodyFormat } from './body-kind.js'
 import { BodyReads, type BodyRead } from './body-reads.js'
 import { decodeText, encodingOf, readBytes } from './body-stream.js'
@@ -13,6 +19,7 @@ import {
 import { formReader } from './form-fields.js'
 import { readFile, readMultipart } from './multipart.js'
 import { UploadSlots } from './upload-slots.js'
+import { planOf } from './uploads.js'
 import { parseXml } from './xml-reader.js'
 
 /** The options of an application for the bodies of requests. */
@@ -34,8 +41,12 @@ export interface BodyOptions {
 /** The maximum total size of the files of a request in bytes, unless the application sets `filesLimit`. */
 export const defaultFilesLimit = 10 * 1024 * 1024
 
-/** Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`. */
-export type BodyReader = (ctx: Context) => Promise<void>
+/**
+ * Reads the body of a request into `ctx.request.body`, and its uploaded files into `ctx.request.files`.
+ *
+ * @param routes those that the request can have, depending on the `_method` in its body
+ */
+export type BodyReader = (ctx: Context, routes?: readonly object[]) => Promise<void>
 
 /** The supported charsets: UTF-8 and its subset ASCII. A content type without a charset has an empty one. */
 const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
@@ -59,7 +70,7 @@ export function bodyReader({
   const slots = new UploadSlots(uploadsLimit)
   const readForm = formReader(bodyLimit)
 
-  return async function readBody(ctx) {
+  return async function readBody(ctx, routes = []) {
     ctx.request.body = {}
     if (!hasBody(ctx)) return
     rejectUnsupported(ctx, formats)
@@ -67,11 +78,11 @@ export function bodyReader({
     try {
       if (kind === 'multipart' || kind === 'csv') {
         // `reads` is called in the slot, because the rate of a form that waits for a slot does not count.
+        const plan = planOf(routes)
+        const limits = { body: bodyLimit, files: Math.max(filesLimit, plan?.filesLimit ?? 0) }
         const work = () =>
           reads.run(ctx, (read) =>
-            kind === 'csv'
-              ? readFile(ctx, filesLimit, read)
-              : readMultipart(ctx, { body: bodyLimit, files: filesLimit }, read),
+            kind === 'csv' ? readFile(ctx, filesLimit, read) : readMultipart(ctx, limits, read, plan),
           )
         await slots.run(clientNetwork(ctx.ip), work)
       } else if (kind === 'form') await reads.run(ctx, (read) => readForm(ctx, read))
@@ -136,9 +147,10 @@ function explain(error: unknown): unknown {
   // qs throws a RangeError when there are too many fields.
   if (error instanceof RangeError) return new TooManyFields()
   if (!(error instanceof Error)) return error
-  return isInflateError(Reflect.get(error, 'code'))
-    ? new BadRequest('The body is malformed.', { cause: error })
-    : error
+  const code: unknown = Reflect.get(error, 'code')
+  if (code === 'ENOSPC' || code === 'EDQUOT')
+    return new ServiceUnavailable('The disk for uploaded files is full.', 60, { cause: error })
+  return isInflateError(code) ? new BadRequest('The body is malformed.', { cause: error }) : error
 }
 
 /** zlib reports malformed data by codes like Z_DATA_ERROR and Z_BUF_ERROR, brotli by ERR__ERROR_FORMAT_... */

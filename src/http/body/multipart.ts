@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { open, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ByteList } from '../../common/byte-list.js'
@@ -9,6 +10,7 @@ import { maxFields, nest } from './form-fields.js'
 import { isRejectedField, readableFiles, rejectFile } from './rejected-files.js'
 import { boundaryOf, readParts, type Part, type PartReceiver } from './parts.js'
 import { uploadFolder } from './upload-folders.js'
+import type { UploadPlan } from './uploads.js'
 
 /** The maximum numbers of bytes of a form: of all its fields, and of all its files. */
 interface FormLimits {
@@ -25,11 +27,17 @@ const maxFiles = 50
  *
  * @throws ContentTooLarge, TooManyFields (413), UnsupportedMediaType (415), BadRequest (400), and the errors of `read`
  */
-export async function readMultipart(ctx: Context, limits: FormLimits, read: BodyRead): Promise<void> {
+export async function readMultipart(
+  ctx: Context,
+  limits: FormLimits,
+  read: BodyRead,
+  plan?: UploadPlan,
+): Promise<void> {
   const boundary = boundaryOf(ctx.get('Content-Type'))
-  const form = new MultipartForm(ctx, limits, read)
+  const form = new MultipartForm(ctx, limits, read, plan)
   // The whole form: the fields, the headers of its parts, which may be as large, and the files.
   const limit = 2 * limits.body + readableFiles(ctx, limits.files)
+  if (plan && Number(ctx.get('Content-Length')) > limit) throw new ContentTooLarge(limit)
   let left = limit
   async function next(): Promise<Buffer | undefined> {
     const piece = await read.next()
@@ -88,6 +96,7 @@ class MultipartForm implements PartReceiver {
     private readonly ctx: Context,
     private readonly limits: FormLimits,
     private readonly read: BodyRead,
+    private readonly plan: UploadPlan | undefined,
   ) {}
 
   async begin(part: Part): Promise<void> {
@@ -133,17 +142,23 @@ class MultipartForm implements PartReceiver {
   private async file(name: string, { filename = '', type }: Part): Promise<Sink> {
     const number = this.files.length + 1
     if (number > maxFiles) throw new TooManyFields()
-    const filepath = join(await uploadFolder(this.ctx), String(number))
-    const file = { filepath, originalFilename: filename, mimetype: type, size: 0 }
+    const filepath = join(await uploadFolder(this.ctx, this.plan?.folder), String(number))
+    const hash = this.plan && createHash('sha256')
+    const file: UploadedFile = { filepath, originalFilename: filename, mimetype: type, size: 0 }
     this.files.push([name, file])
-    const handle = await open(filepath, 'wx')
+    const handle = await open(filepath, 'wx', 0o600)
     this.handle = handle
     return {
       write: async (piece) => {
         file.size += piece.length
-        if (piece.length > 0 && this.keeps(name, piece.length)) await handle.writeFile(piece)
+        if (piece.length === 0 || !this.keeps(name, piece.length)) return
+        hash?.update(piece)
+        await handle.writeFile(piece)
       },
-      end: () => handle.close(),
+      end: async () => {
+        await handle.close()
+        if (hash) file.sha256 = hash.digest('hex')
+      },
     }
   }
 

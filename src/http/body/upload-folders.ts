@@ -11,8 +11,8 @@ const prefix = 'resource-kit-upload-'
 const lifetime = 24 * 60 * 60 * 1000
 
 /** Creates a folder for the uploaded files of a request. Returns its path. */
-export function makeUploadFolder(): Promise<string> {
-  return mkdtemp(join(tmpdir(), prefix))
+export function makeUploadFolder(parent = tmpdir()): Promise<string> {
+  return mkdtemp(join(parent, prefix))
 }
 
 /** Deletes a folder and its files, if it still exists. */
@@ -39,8 +39,8 @@ export async function removeStaleUploads(now = Date.now(), parent = tmpdir()): P
 const folders = new PerRequest<Promise<string>>()
 
 /** The folder for the uploaded files of a request. The first file creates it. */
-export function uploadFolder(ctx: Context): Promise<string> {
-  const folder = folders.get(ctx) ?? makeUploadFolder()
+export function uploadFolder(ctx: Context, parent?: string): Promise<string> {
+  const folder = folders.get(ctx) ?? makeUploadFolder(parent)
   folders.set(ctx, folder)
   return folder
 }

@@ -1,6 +1,7 @@
 import { getMetadataArgsStorage } from 'typeorm'
 import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArgs.js'
 import { memoizeByObject } from '../../common/memoize.js'
+import { ownFiles, type FileAttribute } from './file-attributes.js'
 import { kindOf, type Attribute, type AttributeKind } from './kinds.js'
 import { ownNestedLists, type NestedList } from './nested-lists.js'
 import { ownRelationIds, type RelationIdsProperty } from './relation-ids.js'
@@ -11,15 +12,24 @@ export { kindOf, type Attribute, type AttributeKind }
  * The attributes of a model that a client may set: its regular columns, the inherited ones first. They leave out the id,
  * the datetimes that the framework sets, a version, generated columns, columns that are hidden (`select: false`) or not
  * written (`insert: false`, `update: false`), and columns whose type has no textual form (a blob, an array). The lists of
- * `@RelationIds` follow the columns, and then those of `@Nested`.
+ * `@RelationIds` follow the columns, then the attributes with files, instead of their columns, and then the lists of `@Nested`.
  */
 export const attributesOf = memoizeByObject((model: Function): Attribute[] => [
-  ...columnsOf(model).filter(isSettable).flatMap(toAttribute),
+  ...columnsOf(model)
+    .filter((column) => isSettable(column) && !isOfFile(model, column))
+    .flatMap(toAttribute),
   ...relationIdsOf(model).map(({ name }): Attribute => ({
     name,
     kind: 'uuid',
     nullable: false,
     isList: true,
+  })),
+  ...filesOf(model).map((file): Attribute => ({
+    name: file.name,
+    kind: 'uuid',
+    nullable: !file.isList,
+    ...(file.isList && { isList: true }),
+    file,
   })),
   ...nestedListsOf(model).map((lines): Attribute => ({
     name: lines.name,
@@ -39,6 +49,15 @@ export const nestedListsOf = memoizeByObject((model: Function): readonly NestedL
 /** The attributes of a line that a request may set. */
 export function lineAttributes({ line, fields }: NestedList): Attribute[] {
   return attributesOf(line).filter(({ name, isList }) => fields.includes(name) && !isList)
+}
+
+/** The attributes of a model that contain files, the inherited ones first. */
+export const filesOf = memoizeByObject((model: Function): readonly FileAttribute[] =>
+  ancestorsOf(model).flatMap(ownFiles),
+)
+
+function isOfFile(model: Function, { propertyName }: ColumnMetadataArgs): boolean {
+  return filesOf(model).some(({ column }) => column === propertyName)
 }
 
 /** The properties of a model with the ids of a relation, the inherited ones first. */

@@ -1,5 +1,6 @@
 import type { ColumnType, TableColumnOptions } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
+import type { FileAttribute } from './file-attributes.js'
 import type { NestedList } from './nested-lists.js'
 import * as readers from './readers.js'
 
@@ -27,6 +28,8 @@ export interface Attribute {
   nullable: boolean
   /** Whether it is a list of such values: the ids of a to-many relation. */
   isList?: true
+  /** The files that it contains, if it is declared with `@HasFile` or `@HasFiles`. The kind is that of their ids. */
+  file?: FileAttribute
   /** The class of the objects of `@ValidateNested`, which `ctx.bind` creates. */
   nested?: Function
   /** The list of `@Nested`, whose objects are records of a model. */

@@ -4,9 +4,9 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { BoundedMap, memoizeByObject } from '../../common/memoize.js'
 import { engineOf } from '../../database/engines/engines.js'
 import { TransactionManager } from '../../database/transactions/transaction-manager.js'
+import { otherSubscribers } from '../../models/model-subscriber.js'
 import { lockClause } from '../locking.js'
 import { isPlain } from './plain-model.js'
-import { otherSubscribers } from '../../models/model-subscriber.js'
 
 /** A row of a TypeORM query, with its columns by their aliases. */
 export type Row = Record<string, unknown>

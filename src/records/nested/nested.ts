@@ -52,7 +52,7 @@ function takePartInLines(): void {
       typeof target === 'function' && nestedListsOf(target).some(({ name }) => name === propertyName),
     check: async (write) => (await lines()).checkLines(write),
     before: async (write) => (await lines()).prepareLines(write),
-    changes: async (write) => (await lines()).changesLines(write),
+    changesMore: async (write) => (await lines()).changesLines(write),
     after: async (write) => (await lines()).writeLines(write),
     undone: async (write) => (await lines()).undoLines(write),
     loaded: async (work, metadata, records) => (await lines()).loadLines(work, metadata, records),

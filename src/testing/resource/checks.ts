@@ -2,7 +2,8 @@ import { camelize } from 'inflection'
 import { FactoryError } from '../../errors.js'
 import { humanize } from '../../naming/words.js'
 import type { RouteWord } from './description.js'
-import type { Expected } from './expected.js'
+import { sampleFile } from '../sample-file.js'
+import { check, type Expected } from './expected.js'
 import type { Target, Format, TestedResource } from './tested-resource.js'
 
 /** Declares a test. */
@@ -224,6 +225,28 @@ const versions: Check = (resource, it) => {
     resource.expect('update', 'json', { status: 412 }, changes, { 'If-Match': '"0"' }))
 }
 
+const files: Check = (resource, it) => {
+  const { files: types = {}, required: names = [] } = resource.description
+  for (const [name, given] of Object.entries(types)) {
+    const [type = ''] = [given].flat()
+    const isRequired = (names as readonly string[]).includes(name)
+    it(`stores and serves ${name}${isRequired ? '' : ', and removes it'}`, async () => {
+      const stored = await resource.sendFile(name, sampleFile(type))
+      check(`update with ${name}`, stored, { status: 200 })
+      const served = await resource.readFile([stored.json[name]].flat()[0].url)
+      check(`the file of ${name}`, served, { status: 200 })
+      if (isRequired) return
+      const removed = await resource.sendFile(name, '')
+      check(`update without ${name}`, removed, { members: { [name]: Array.isArray(given) ? [] : null } })
+    })
+    if (!type.startsWith('image/')) continue
+    it(`rejects ${name} of another type`, async () => {
+      const rejected = await resource.sendFile(name, sampleFile('application/pdf'))
+      check(`update with another ${name}`, rejected, { status: 422, errors: [name] })
+    })
+  }
+}
+
 const csv: Check = (resource, it) => {
   const { csv: columns, import: key } = resource.description
   if (!columns) return
@@ -346,6 +369,7 @@ export const checks: readonly Check[] = [
   update,
   destroy,
   versions,
+  files,
   csv,
   imports,
   bulk,

@@ -37,6 +37,8 @@ export interface ResourceDescription<R extends Model> {
   locking?: boolean
   /** Routes beside those of the seven handlers, as for `kit generate resource --route`. */
   routes?: readonly RouteWord[]
+  /** The media types of the attributes with files; in a list, that of an attribute with a list of files. */
+  files?: Readonly<Record<string, string | readonly [string]>>
   /** The columns of the CSV file that the list offers. */
   csv?: readonly string[]
   /** The key of an import, or true if each line of the file creates a record. */

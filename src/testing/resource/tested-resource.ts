@@ -1,6 +1,7 @@
 import type { Model } from '../../models/model.js'
 import { collectionName, recordName, wordsOf, type Words } from '../../naming/words.js'
 import type { Client, ClientResponse, RequestOptions } from '../client.js'
+import { sampleFile } from '../sample-file.js'
 import type { ResourceDescription } from './description.js'
 import { check, type Expected } from './expected.js'
 
@@ -85,8 +86,15 @@ export class TestedResource {
     const isForm = format === 'form'
     const accept = isForm ? 'html' : format === 'csv' ? 'text/csv' : format
     // The page contains a token, which the client sends with the form.
-    if (isForm) await this.expect([`page with the form of ${handler}`, 'GET', page], 'html', { status: 200 })
-    const body = typeof values === 'string' ? csvOf(values) : this.bodyOf(method, format, values)
+    const withFiles = values !== undefined && values === this.values && this.requiredFiles.length > 0
+    if (isForm || (withFiles && this.hasPages))
+      await this.expect([`page with the form of ${handler}`, 'GET', page], 'html', { status: 200 })
+    const body =
+      typeof values === 'string'
+        ? csvOf(values)
+        : withFiles
+          ? { form: { ...formOf(values), ...Object.fromEntries(this.requiredFiles) } }
+          : this.bodyOf(method, format, values)
     const sent = isForm ? 'POST' : method
     const request = `${handler} ${isForm ? 'from a form' : `as ${format.toUpperCase()}`} (${sent} ${path})`
     // The client itself rejects a response that differs from the OpenAPI document.
@@ -97,6 +105,24 @@ export class TestedResource {
       })
     check(request, response, expected)
     return response
+  }
+
+  /** The files that a new record needs. They are sent in a form, and the response has any format. */
+  private get requiredFiles(): [name: string, file: File][] {
+    const { files = {}, required = [] } = this.description
+    const names = Object.keys(files).filter((name) => (required as readonly string[]).includes(name))
+    return names.map((name) => [name, sampleFile([files[name] ?? ''].flat()[0])])
+  }
+
+  /** Changes files of the record by a multipart form, and returns the record as JSON. */
+  async sendFile(name: string, value: File | string): Promise<ClientResponse> {
+    if (this.hasPages) await this.expect('edit', 'html', { status: 200 })
+    return this.client.put(this.item, { form: { [name]: value }, accept: 'json' })
+  }
+
+  /** Reads a file, as a browser does. */
+  readFile(url: string): Promise<ClientResponse> {
+    return this.client.get(url)
   }
 
   private bodyOf(method: string, format: Format, values?: object): RequestOptions {

@@ -9,8 +9,10 @@ import {
   type Offer,
   type Offered,
 } from './choices.js'
+import { FileField } from './file-field.js'
 import { Fields, type FieldOptions, type FormOptions } from './fields.js'
 import { actionPath, hiddenField, hiddenFields, type FormMethod } from './hidden-fields.js'
+import { filesOf } from '../../models/attributes/attributes.js'
 import { isNewRecord } from '../../records/save.js'
 import { sizeText } from '../../http/body/rejected-files.js'
 import { versionField } from '../../http/preconditions.js'
@@ -185,11 +187,19 @@ export class Form extends Fields {
   }
 
   /**
-   * Renders a file field. The button of `submit` then sends the form as multipart. The hint states how large all files together may
-   * be, which `application.js` checks before the form is sent.
+   * Renders a file field. The button of `submit` then sends the form as multipart. For an attribute with stored files, the field
+   * shows them, and the hint states which files are accepted. Else the hint states how large all files together may be, which
+   * `application.js` checks before the form is sent.
    */
   file(attribute: string, options: FieldOptions = {}): Html {
     this.hasFile = true
+    const stored = filesOf(this.record.constructor).find(({ name }) => name === attribute)
+    if (stored)
+      return new FileField(this.context, this.name, this.errors).render(
+        stored,
+        Reflect.get(this.record, attribute),
+        options,
+      )
     const { filesLimit } = this.context
     const max = filesLimit === undefined ? undefined : sizeText(filesLimit)
     const values = { attribute: this.labelOf(attribute, options), max }

@@ -1,7 +1,7 @@
 import { hashPassword } from 'resource-kit/auth'
 import type { Client } from 'resource-kit/testing'
 import { User } from '../../src/models/user.js'
-import { factory } from './app.js'
+import { client, factory } from './app.js'
 
 /** The password of all users in specs. */
 export const password = 'correct horse battery staple'
@@ -27,3 +27,6 @@ export async function signOut(client: Client) {
   await client.get('/')
   return client.post('/session', { form: { _method: 'DELETE' } })
 }
+
+// Lets signInFor() sign a user in.
+Object.assign(client.people, { makeUser: makeUser, signIn })

@@ -1,0 +1,137 @@
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import { currentEnvironment, makeUploadFolder, removeUploadFolder, sessionSecrets } from '../extension.js'
+import { ServiceUnavailable, type Database } from '../index.js'
+import type { VariantOptions } from './declaration.js'
+import { FileTable, type NewFile } from './file-table.js'
+import { FileRoutes } from './routes.js'
+import { measure, receive, type FileSource } from './receiving.js'
+import { createFile, rowOf, type FileRow, type StoredFile } from './stored-file.js'
+import { FolderStore } from './stores/folder.js'
+import { openStore } from './stores/open-store.js'
+import type { S3Bucket } from './stores/s3.js'
+import type { FileStore } from './stores/store.js'
+import { Tokens } from './tokens.js'
+
+/** Finds the row of a variant, which is made at the first request. */
+interface VariantFinder {
+  find(original: FileRow, name: string, options: VariantOptions, maxPixels: number): Promise<FileRow>
+}
+
+/** The options that choose the store. */
+export interface FilesStores {
+  /** Where the bytes are (a folder or a bucket, as `FILES_URL` says). */
+  store?: FileStore | undefined
+  /** Returns the keys of the bucket (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`), for roles whose keys change. */
+  credentials?: S3Bucket['credentials'] | undefined
+}
+
+/** The stored files of an application: their rows, their bytes, and the routes that serve them. */
+export class Files {
+  routes = new FileRoutes([])
+  /** The variants of images; undefined if no model declares some. */
+  variants: VariantFinder | undefined
+  private opened: FileStore | undefined
+  private signing: Tokens | undefined
+  env: string = currentEnvironment()
+
+  constructor(
+    readonly table: FileTable,
+    private readonly options: FilesStores = {},
+  ) {}
+
+  get database(): Database {
+    return this.table.database
+  }
+
+  /** The store, which `open` has opened. */
+  get byteStore(): FileStore {
+    if (!this.opened) throw new Error('The store of files is not open yet.')
+    return this.opened
+  }
+
+  /** Opens the store, unless it is open: when the application starts, or when a file is stored without it. */
+  async open(): Promise<FileStore> {
+    const { store, credentials } = this.options
+    return (this.opened ??= store ?? (await openStore(this.env, credentials)))
+  }
+
+  get tokens(): Tokens {
+    return (this.signing ??= new Tokens(sessionSecrets(undefined, this.env, 'Stored files')))
+  }
+
+  /** The folder in which files are received: on the disk of the store, if it is a folder. */
+  get uploads(): string {
+    const { byteStore } = this
+    return byteStore instanceof FolderStore ? byteStore.uploads : tmpdir()
+  }
+
+  /**
+   * Stores files that were received: first their rows, which expire, then their bytes. Whatever ends the work in between leaves rows
+   * that the next sweep removes with the bytes.
+   *
+   * @throws ServiceUnavailable (503) when the store does not work
+   */
+  async keepAll(
+    received: readonly { path: string; file: NewFile }[],
+    logger?: Pick<Logger, 'debug' | 'error'>,
+  ): Promise<StoredFile[]> {
+    return (await this.keepRows(received, logger)).map((row) => createFile(row))
+  }
+
+  /** Does so, and returns the rows. */
+  async keepRows(
+    received: readonly { path: string; file: NewFile }[],
+    logger?: Pick<Logger, 'debug' | 'error'>,
+  ): Promise<FileRow[]> {
+    if (received.length === 0) return []
+    await this.open()
+    const rows = await this.table.insert(received.map(({ file }) => file))
+    const results = await Promise.allSettled(
+      rows.map(async (row, index) => this.write(row, received[index]?.path ?? '', logger)),
+    )
+    const failed = results.find(({ status }) => status === 'rejected')
+    if (failed?.status === 'rejected')
+      throw new ServiceUnavailable('The store of files does not accept them.', 5, { cause: failed.reason })
+    return rows
+  }
+
+  private async write(row: FileRow, path: string, logger?: Pick<Logger, 'debug' | 'error'>): Promise<void> {
+    const { id, key, byte_size, content_type } = row
+    try {
+      await this.byteStore.write(key, { path, ...row })
+    } catch (err) {
+      logger?.error({ err, file: id, key }, 'a file could not be stored')
+      throw err
+    }
+    logger?.debug({ file: id, bytes: byte_size, type: content_type }, 'stored a file')
+  }
+
+  /** Stores a file that no request has sent. */
+  async store(source: FileSource, filename?: string): Promise<StoredFile> {
+    await this.open()
+    await mkdir(this.uploads, { recursive: true, mode: 0o700 })
+    const folder = await makeUploadFolder(this.uploads)
+    try {
+      const upload = await receive(source, join(folder, '1'), filename)
+      const [file] = await this.keepAll([{ path: upload.filepath, file: await measure(upload) }])
+      return file as StoredFile
+    } finally {
+      await removeUploadFolder(folder)
+    }
+  }
+
+  /** Reads the bytes of a file. */
+  async read(
+    file: StoredFile | Pick<FileRow, 'id' | 'key'>,
+    range?: { start: number; end: number },
+  ): Promise<Readable> {
+    const key = rowOf(file)?.key ?? Reflect.get(file, 'key')
+    if (typeof key !== 'string')
+      throw new TypeError('files.read() needs a stored file, as a record or files.store() has it.')
+    return (await this.open()).read(key, range)
+  }
+}

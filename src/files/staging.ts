@@ -1,0 +1,155 @@
+import type { Next } from 'koa'
+import {
+  fileReader,
+  filesOf,
+  outsideTransaction,
+  PerRequest,
+  setToken,
+  type FileAttribute,
+  type FileProblem,
+  type FileReader,
+} from '../extension.js'
+import type { Context, DeclaredRoute, UploadedFile } from '../index.js'
+import type { Declaration } from './declaration.js'
+import type { NewFile } from './file-table.js'
+import type { Files } from './files.js'
+import { measure } from './receiving.js'
+import { problemOfCount, problemOfFile, unknownFile } from './rules.js'
+import { createFile, rowOf, type StoredFile } from './stored-file.js'
+
+/** The most tokens in a body that are read. No attribute accepts more files. */
+const maxTokens = 100
+
+/** The attributes with files that the requests of a route can set. */
+export function writableFiles({ resource }: DeclaredRoute): readonly Declaration[] {
+  const { model, fields } = resource ?? {}
+  if (!model || !fields) return []
+  // Only our decorators declare such attributes.
+  return filesOf(model).filter(({ name }) => fields.includes(name)) as Declaration[]
+}
+
+const stagings = new PerRequest<true>()
+
+/** Stores the files of a request before its handler runs, once: an attempt after a conflict has the same files. */
+export async function stageFiles(files: Files, ctx: Context, next: Next): Promise<void> {
+  const attributes = ['POST', 'PUT', 'PATCH'].includes(ctx.method) ? writableFiles(ctx.route) : []
+  if (attributes.length > 0 && !stagings.has(ctx)) {
+    stagings.set(ctx, true)
+    const staged = new StagedFiles(files, ctx)
+    await outsideTransaction(ctx, 'storedFiles()', () => staged.prepare(attributes))
+    fileReader.set(ctx, (record, attribute, value) => staged.read(record, attribute, value))
+  }
+  await next()
+}
+
+/** The files of a request: those of its form, which are stored by now, and those that its tokens name. */
+class StagedFiles {
+  private readonly uploads = new Map<string, StoredFile[]>()
+  private readonly rejected = new Map<string, FileProblem>()
+  private readonly byToken = new Map<string, StoredFile>()
+
+  constructor(
+    private readonly files: Files,
+    private readonly ctx: Context,
+  ) {}
+
+  async prepare(attributes: readonly Declaration[]): Promise<void> {
+    const accepted: { name: string; path: string; file: NewFile }[] = []
+    for (const attribute of attributes) {
+      const uploads = chosenFiles(this.ctx, attribute)
+      const measured = await Promise.all(
+        uploads.map(async (upload) => ({ upload, file: await measure(upload) })),
+      )
+      const problem =
+        problemOfCount(attribute, measured.length) ??
+        measured.map(({ file }) => problemOfFile(attribute, file)).find(Boolean)
+      if (problem) this.rejected.set(attribute.name, problem)
+      else
+        accepted.push(
+          ...measured.map(({ upload, file }) => ({ name: attribute.name, path: upload.filepath, file })),
+        )
+    }
+    const stored = await this.files.keepAll(accepted, this.ctx.log)
+    stored.forEach((file, index) => {
+      const name = accepted[index]?.name ?? ''
+      setToken(file, this.files.tokens.create(this.ctx, file.id))
+      this.uploads.set(name, [...(this.uploads.get(name) ?? []), file])
+    })
+    await this.findTokens(attributes)
+  }
+
+  /** Reads the rows of all tokens in the body with one query. */
+  private async findTokens(attributes: readonly Declaration[]): Promise<void> {
+    const body: object = Object(this.ctx.request.body)
+    const texts = attributes
+      .flatMap(({ name }) => (Object.hasOwn(body, name) ? valuesOf(Reflect.get(body, name)) : []))
+      .filter((value): value is string => typeof value === 'string' && value.includes('.'))
+    const ids = new Map<string, string>()
+    for (const token of texts.slice(0, maxTokens)) {
+      const id = this.files.tokens.idOf(this.ctx, token)
+      if (id !== undefined) ids.set(token, id)
+    }
+    if (ids.size === 0) return
+    const rows = await this.files.table.find([...new Set(ids.values())])
+    for (const [token, id] of ids) {
+      const row = rows.find((found) => found.id === id)
+      if (!row || row.expires_at === null || row.expires_at <= this.files.table.now()) continue
+      const file = createFile(row)
+      setToken(file, token)
+      this.byToken.set(token, file)
+    }
+  }
+
+  /** Returns the new value of an attribute, and what is wrong with it. */
+  read(record: object, { name, isList }: FileAttribute, value: unknown): ReturnType<FileReader> {
+    const uploads = this.uploads.get(name) ?? []
+    const problem = this.rejected.get(name)
+    if (!isList && uploads.length > 0) return { value: uploads.at(-1) }
+    const present = [Reflect.get(record, name) as unknown].flat().filter(rowOf)
+    const read = isList ? this.readList(value, present) : this.readOne(value, present)
+    if (read === unknown) return { problem: problem ?? unknownFile }
+    if (!isList || (read === undefined && uploads.length === 0)) return { value: read, problem }
+    return { value: [...(Array.isArray(read) ? read : present), ...uploads], problem }
+  }
+
+  private readOne(value: unknown, present: readonly unknown[]): unknown {
+    if (value === undefined || value === null) return value
+    return value === '' && !this.isJson ? null : this.resolve(value, present)
+  }
+
+  private readList(value: unknown, present: readonly unknown[]): unknown {
+    if (value === undefined) return undefined
+    if (value === null || (this.isJson && !Array.isArray(value) && value !== '')) return unknown
+    const items = valuesOf(value).filter((item) => item !== '')
+    const found = items.map((item) => this.resolve(item, present))
+    return found.includes(unknown) ? unknown : [...new Set(found)]
+  }
+
+  /** Finds the file that a value names: a present one by its id, or one without a record by its token. */
+  private resolve(value: unknown, present: readonly unknown[]): unknown {
+    const id: unknown = typeof value === 'object' && value !== null ? Reflect.get(value, 'id') : value
+    if (typeof id !== 'string') return unknown
+    const isNamed = (file: unknown) => rowOf(file)?.id === id.toLowerCase()
+    return present.find(isNamed) ?? this.byToken.get(id) ?? unknown
+  }
+
+  private get isJson(): boolean {
+    return /json/i.test(this.ctx.get('Content-Type'))
+  }
+}
+
+/** The value of a field that names no file. */
+const unknown = Symbol('unknown')
+
+/** A list, the values of an object as forms send it, or one value. An object of a response is one value. */
+function valuesOf(value: unknown): unknown[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [value].flat()
+  return 'id' in value ? [value] : Object.values(value)
+}
+
+/** The files of a form for an attribute. A browser sends a part without a name and content if none was chosen. */
+function chosenFiles(ctx: Context, { name, isList }: Declaration): UploadedFile[] {
+  const given = ctx.request.files && Object.hasOwn(ctx.request.files, name) ? ctx.request.files[name] : []
+  const chosen = [given ?? []].flat().filter(({ originalFilename, size }) => originalFilename || size > 0)
+  return isList ? chosen : chosen.slice(-1)
+}

@@ -1,0 +1,196 @@
+import type { Next } from 'koa'
+import type { Readable } from 'node:stream'
+import type { Logger } from 'pino'
+import { milliseconds, removeStaleUploads, takePart, uploadPlans, type Duration } from '../extension.js'
+import {
+  type Context,
+  type Database,
+  type DeclaredRoute,
+  type Extension,
+  type Handler,
+  type Middleware,
+  type Model,
+} from '../index.js'
+import { checkFiles, checkRoute } from './checks.js'
+import { declarationsOf } from './loading.js'
+import { FileTable } from './file-table.js'
+import { Files, type FilesStores } from './files.js'
+import type { FileSource } from './receiving.js'
+import { Links, type SignedUrlOptions } from './links.js'
+import { FileRoutes } from './routes.js'
+import { FileWrites } from './saving.js'
+import { sendFile, type SendFileOptions } from './serving.js'
+import { stageFiles, writableFiles } from './staging.js'
+import type { StoredFile } from './stored-file.js'
+import { FolderStore } from './stores/folder.js'
+import { upload as storeUpload } from './upload.js'
+import { loadSharp, Variants } from './variants.js'
+import { Sweep, type Swept } from './sweep.js'
+
+/** The options of `storedFiles()`. */
+export interface StoredFilesOptions extends FilesStores {
+  /** The table, which a migration creates with `storedFilesTable()` (`stored_files`). */
+  table?: string
+  /** How long files are kept that no record has yet, or any more (`'1 day'`). */
+  keepUnused?: Duration
+  /** Returns the time in milliseconds (`Date.now`). */
+  now?: () => number
+}
+
+declare module '../index.js' {
+  interface Context {
+    /**
+     * Responds with a file: the one of a record's files that the `stored_file_id` parameter names, in the variant that the query
+     * names, or the given file. Call it last, because it ends the request's transaction.
+     *
+     * @example await ctx.sendFile(await ctx.find(Item, ctx.params.item_id))
+     * @throws RecordNotFound (404) when the record has no such file, or the attribute no such variant
+     * @throws ServiceUnavailable (503) when the store does not respond
+     */
+    sendFile(subject: Model | StoredFile, options?: SendFileOptions): Promise<void>
+  }
+}
+
+/** The extension of `storedFiles()`. */
+export interface StoredFiles extends Extension {
+  /**
+   * Stores a file, which you assign to an attribute: `item.photo = await files.store('logo.png')`. In a request, call it before the
+   * first query. Without a record that is saved with it, the file goes after `keepUnused`.
+   *
+   * @param source the path of a file, its bytes, a stream of them, or one of `ctx.request.files`
+   * @param options its name, without which it is that of the path or of the upload
+   * @throws ServiceUnavailable (503) when the store does not work
+   */
+  store(source: FileSource, options?: { filename?: string }): Promise<StoredFile>
+  /** Reads the bytes of a file. */
+  read(file: StoredFile): Promise<Readable>
+  /**
+   * Returns an absolute URL from which anybody who has it reads a file, for mails and other services. It begins with `BASE_URL`, and needs
+   * the route `app.get('/downloads/{token}', files.download)`.
+   *
+   * @example files.signedUrl(item.photo, { expires: '1 hour' })
+   * @throws DeclarationError without the route or `BASE_URL`, or for a variant that the attribute does not declare
+   */
+  signedUrl(file: StoredFile, options: SignedUrlOptions): string
+  /** The handler of signed URLs: `app.get('/downloads/{token}', files.download)`. A wrong or expired token is 404. */
+  download: Handler
+  /**
+   * The handler that stores a file before its record exists: `app.post('/uploads', files.upload)`. It reads a multipart form with one
+   * field, `file`, and responds with the `token` that another request sends as the value of the attribute.
+   */
+  upload: Handler
+  /** Deletes the files that no record has, and whose time is over. A serving process does so every hour. */
+  sweep(): Promise<Swept>
+  /**
+   * For `kit files`.
+   *
+   * @internal
+   */
+  readonly internal: Files
+}
+
+/** Lets the forms of a resource have as many bytes as its attributes accept together. */
+function planUploads(files: Files, route: DeclaredRoute, middleware: Middleware): void {
+  const attributes = writableFiles(route)
+  if (attributes.length === 0) return
+  checkRoute(route, middleware)
+  const filesLimit = attributes.reduce((sum, { maxSize, maxCount }) => sum + maxSize * maxCount, 0)
+  uploadPlans.set(route, { filesLimit, folder: files.uploads })
+}
+
+/** The bytes of the largest file that an attribute accepts. */
+function largestFile({ entityMetadatas }: Database): number {
+  return Math.max(0, ...entityMetadatas.flatMap(declarationsOf).map(({ maxSize }) => maxSize))
+}
+
+function warnOfStrangers({ middleware, path }: DeclaredRoute, logger: Logger): void {
+  if (middleware.some(({ name }) => name === 'requireUser')) return
+  logger.warn(
+    `Strangers can fill the disk by POST ${path}. Declare it below requireUser(), or add a rateLimit().`,
+  )
+}
+
+/** Milliseconds between two sweeps of a process. */
+const sweepEvery = 60 * 60 * 1000
+
+/** The stored files of each database, for the models that take part in its writes. */
+const filesOfDatabase = new WeakMap<object, FileWrites>()
+
+takePart({
+  concerns: (metadata) => filesOfDatabase.get(metadata.dataSource)?.concerns(metadata) ?? false,
+  check: async (write) => filesOfDatabase.get(write.metadata.dataSource)?.check(write),
+  before: async (write) => filesOfDatabase.get(write.metadata.dataSource)?.before(write),
+  after: async (write) => filesOfDatabase.get(write.metadata.dataSource)?.after(write),
+  loaded: async (work, metadata, records) =>
+    filesOfDatabase.get(metadata.dataSource)?.loaded(work, metadata, records),
+})
+
+/**
+ * Stores the files of models with `@HasFile` and `@HasFiles`: their rows in a table of the database, and their bytes in a folder or a
+ * bucket. Declare it below `transaction()`, and above the resources.
+ *
+ * @example
+ * export const files = storedFiles(database)
+ * app.extend(files)
+ * @throws DeclarationError when an option is wrong
+ */
+export function storedFiles(database: Database, options: StoredFilesOptions = {}): StoredFiles {
+  const { table: name = 'stored_files', keepUnused = '1 day', now = Date.now } = options
+  const kept = milliseconds(keepUnused, 'The `keepUnused` of storedFiles()')
+  const table = new FileTable(database, name, kept, now)
+  const files = new Files(table, options)
+  const sweep = new Sweep(files)
+  const links = new Links(files)
+  const upload: Handler = (ctx) => storeUpload(files, ctx)
+  const download: Handler = (ctx) => links.download(ctx)
+  filesOfDatabase.set(database, new FileWrites(files))
+  let timer: NodeJS.Timeout | undefined
+  const middleware = (ctx: Context, next: Next) => stageFiles(files, ctx, next)
+  Object.defineProperty(middleware, 'name', { value: 'storedFiles' })
+  return {
+    name: 'storedFiles',
+    middleware: Object.assign(middleware, { storesFiles: true, database }),
+    needsSecret: 'Stored files',
+    members: {
+      sendFile: {
+        value(this: Context, subject: Model | StoredFile, sending?: SendFileOptions) {
+          return sendFile(files, this, subject, sending)
+        },
+      },
+    },
+    async start(_logger: Logger, env: string) {
+      files.env = env
+      await database.hold()
+      await checkFiles(files)
+      const sharp = loadSharp(database)
+      if (sharp) files.variants = new Variants(files, sharp)
+      if (files.byteStore instanceof FolderStore) void removeStaleUploads(Date.now(), files.uploads)
+    },
+    async checkRoutes(routes: readonly DeclaredRoute[], logger: Logger) {
+      files.routes = new FileRoutes(routes)
+      const linking = routes.find(({ declared }) => declared === download)
+      links.path = linking && ((token) => linking.url({ token }))
+      for (const route of routes) planUploads(files, route, middleware)
+      for (const route of routes.filter(({ declared }) => declared === upload)) {
+        warnOfStrangers(route, logger)
+        uploadPlans.set(route, { filesLimit: largestFile(database), folder: files.uploads })
+      }
+    },
+    listening(logger: Logger) {
+      const run = () =>
+        sweep.run(logger).catch((err: unknown) => logger.error({ err }, 'the sweep of stored files failed'))
+      timer = setInterval(() => void run(), sweepEvery).unref()
+    },
+    async stop() {
+      clearInterval(timer)
+      await database.release()
+    },
+    store: (source, { filename } = {}) => files.store(source, filename),
+    read: (file) => files.read(file),
+    signedUrl: (file, given) => links.create(file, given),
+    download,
+    upload,
+    sweep: () => sweep.run(undefined, true),
+    internal: files,
+  }
+}
