@@ -193,7 +193,8 @@ function readLines(record: object, list: NestedList, value: unknown, submission:
     if (id !== '' && !found) unreadableFields.set(line, [unknownLine(sentId, place)])
     return { line, isRemoved }
   })
-  sentRows.set(record, new Map(sentRows.get(record)).set(list.name, sent))
+  const blank = entries.length - rows.length
+  sentRows.set(record, new Map(sentRows.get(record)).set(list.name, { rows: sent, blank }))
   return sent.flatMap(({ line, isRemoved }) => (isRemoved ? [] : line))
 }
 
@@ -204,10 +205,16 @@ export interface SentRow {
   isRemoved: boolean
 }
 
-const sentRows = new WeakMap<object, Map<string, readonly SentRow[]>>()
+/** The rows of a list that was sent, and the number of those that were blank. */
+export interface SentRows {
+  rows: readonly SentRow[]
+  blank: number
+}
+
+const sentRows = new WeakMap<object, Map<string, SentRows>>()
 
 /** The rows of a list that a request has sent, also those that it removes; undefined if it has sent none. */
-export function sentRowsOf(record: object, name: string): readonly SentRow[] | undefined {
+export function sentRowsOf(record: object, name: string): SentRows | undefined {
   return sentRows.get(record)?.get(name)
 }
 

@@ -6,7 +6,7 @@ import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } fro
 import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from '../models/validation/added-errors.js'
-import type { Attribute } from '../models/attributes/attributes.js'
+import { nestedListsOf, type Attribute } from '../models/attributes/attributes.js'
 import type { FileProblem } from '../models/attributes/file-attributes.js'
 import { nestedAttributesOf } from '../models/attributes/plain-attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
@@ -177,6 +177,8 @@ export interface FindAllOptions<T> {
 interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
   readonly env: string
   readonly method: string
+  /** The type of the body, if it is one of some types. A job has none. */
+  is?(...types: string[]): unknown
   readonly locale: string
   readonly log: Pick<Logger, 'warn'>
   status: number
@@ -265,6 +267,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   save(record, { move: moves = false, reason } = {}) {
+    if (asksForRows(this, record)) return Promise.resolve(new ValidationErrors())
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
       const { dataSource } = work.tx
@@ -394,6 +397,14 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
     addError(ctx, errors, { owner, prefix, field: name, rule, reason, values: { values: attribute.values } })
   }
   return errors
+}
+
+/** Whether a form was sent by its button "Add a line", to be shown again with more rows: nothing is validated or saved. */
+function asksForRows(ctx: DataRequest, { constructor }: Model): boolean {
+  const lists = nestedListsOf(constructor)
+  if (lists.length === 0 || !ctx.query || !ctx.is?.('urlencoded', 'multipart')) return false
+  const asked: unknown = Reflect.get(ctx.query, 'rows')
+  return lists.some(({ name }) => name === asked)
 }
 
 /** The maximum number of characters of a reason. */
