@@ -25,6 +25,7 @@ import {
   Within,
   type ValidationErrors,
 } from '../../../src/index.js'
+import { buildDocument, documentsOf } from '../../../src/openapi/document.js'
 import { countQueries } from '../../support/count-queries.js'
 import { databaseWithTables } from '../../support/databases.js'
 import { failure } from '../../support/failure.js'
@@ -148,6 +149,17 @@ class ItemPolicy extends Policy<Item> {
 
 @Resource('/items', { model: Item, policy: ItemPolicy })
 class ItemsResource extends BaseResource {}
+
+@Resource('/orders', { model: Order, fields: ['number', 'lines'] })
+class OrdersResource extends BaseResource {
+  override async create(ctx: Context) {
+    return ctx.respond(201, { data: ctx.bind(new Order()) })
+  }
+  override async update(ctx: Context) {
+    return ctx.respond({ data: await ctx.find(Order, ctx.params['order_id']) })
+  }
+}
+const documented = new App({ api: true }).resource(OrdersResource)
 
 const models = [Item, Order, OrderLine, Invoice, InvoiceLine, Shop, Good, Basket, BasketLine]
 const total = Number(process.env['KIT_NESTED'] ?? 50)
@@ -575,6 +587,27 @@ describe('Nested records', () => {
     ])
     expect((await send('put', path, { form })).status).to.be.oneOf([400, 413])
     expect(await quantities()).to.deep.equal([1, 2, 3])
+  })
+
+  it('are described to the last attribute in the OpenAPI document', () => {
+    const [declared] = documentsOf(documented.declarations, { title: 'A', version: '1' })
+    const { schemas } = buildDocument(documented.declarations, declared!).document.components
+    const required = ['id', 'created_at', 'updated_at', 'order_id', 'position', 'quantity', 'item_id']
+    expect(schemas['OrderLine']).to.have.property('required').that.includes.members(required)
+    const line = schemas['OrderLineBody']
+    const names = ['id', 'item_id', 'quantity', 'note', 'serial']
+    expect(Object.keys(Object(line?.['properties']))).to.deep.equal(names)
+    expect(line).not.to.have.property('required')
+    expect(line).to.have.nested.property('properties.quantity.minimum', 1)
+    expect(schemas['Order']).to.deep.nested.include({
+      'properties.lines.items': { $ref: '#/components/schemas/OrderLine' },
+    })
+    const bodies = Object.values(schemas).filter((one) => Reflect.has(Object(one['properties']), 'lines'))
+    const limited = bodies.map((one) => Reflect.get(Object(one['properties']), 'lines'))
+    const items = { $ref: '#/components/schemas/OrderLineBody' }
+    const found = limited.filter((one) => one.items.$ref === items.$ref)
+    expect(found).to.have.length.at.least(2)
+    for (const one of found) expect(one).to.deep.include({ type: 'array', items, minItems: 1, maxItems: 8 })
   })
 
   it('cannot have a policy of their own', async () => {

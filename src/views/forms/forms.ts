@@ -245,7 +245,7 @@ export class Form extends Fields {
       'data-add-row': name,
       'aria-describedby': this.descriptionOf(name, undefined),
     })
-    return html`${this.errorOf(name)}<button${button}>${this.context.t('kit.add_row', { row: aRow(name) })}</button>`
+    return html`${this.errorOf(name)}<button${button}>${this.context.t('kit.add_row', { row: aRow(this.context, this.name, name) })}</button>`
   }
 
   protected override placeIn(attribute: string): string {

@@ -2,7 +2,7 @@ import { DeclarationError } from '../../errors.js'
 import { nestedListsOf } from '../../models/attributes/attributes.js'
 import { placeOf } from '../../models/record-state.js'
 import { itemName, wordsOf } from '../../naming/words.js'
-import { label } from '../labels.js'
+import { isTranslated, label } from '../labels.js'
 import type { ViewContext } from '../view-context.js'
 
 /** A row of a list in a form. */
@@ -63,7 +63,8 @@ export function rowTitle(context: ViewContext, name: string, list: string, index
   return context.t('kit.row', { name: label(context, `${name}.${itemName(list)}`), number: index + 1 })
 }
 
-/** An entry of a list in a sentence: "a line". */
-export function aRow(list: string): string {
-  return wordsOf(itemName(list), list).aOne
+/** An entry of a list in a sentence: its translation, else "a line". */
+export function aRow(context: ViewContext, name: string, list: string): string {
+  const id = `${name}.${itemName(list)}`
+  return isTranslated(context, id) ? context.t(id) : wordsOf(itemName(list), list).aOne
 }

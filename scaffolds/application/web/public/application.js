@@ -53,7 +53,7 @@ document.addEventListener('click', (event) => {
   const row = last.cloneNode(true)
   const index = Number(/\[(\d+)\]/.exec([...fields].at(-1).name)[1])
   for (const element of row.querySelectorAll('*')) {
-    for (const { name, value } of [...element.attributes]) {
+    for (const { name, value } of element.attributes) {
       if (!['id', 'name', 'for', 'aria-describedby'].includes(name)) continue
       element.setAttribute(
         name,
