@@ -32,7 +32,7 @@ export type { Next } from 'koa'
 
 // The members of the context. Each of these files adds its own to the `Context` type.
 export type { DataMembers } from './records/members.js'
-export type { HttpMembers } from './http/members.js'
+export type { BindOptions, HttpMembers } from './http/members.js'
 export type { ImportMembers } from './many/members.js'
 export type { LoggingMembers } from './logging/members.js'
 export type { PolicyMembers } from './policies/members.js'

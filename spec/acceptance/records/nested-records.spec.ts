@@ -218,6 +218,12 @@ describe('Nested records', () => {
     addRoutes(app, '/orders', Order, ['number', 'lines'])
     addRoutes(app, '/baskets', Basket, ['shop_id', 'lines'])
     addRoutes(app, '/invoices', Invoice, ['number', 'lines'])
+    app.post('/messages', async (ctx: Context) => {
+      const { part } = ctx.request.body as { part: object }
+      const order = ctx.bind(new Order(), { from: part, fields: ['number', 'lines'] })
+      const errors = await ctx.save(order)
+      return errors ? ctx.respond(errors) : ctx.respond(201, { data: order })
+    })
     site = await Site.open(app)
     items = []
     for (const user_id of ['me', 'me', 'other']) {
@@ -437,7 +443,7 @@ describe('Nested records', () => {
     expect((await put({ lines: [{ quantity: 1, item_id: items[1] }] })).status).to.equal(200)
   })
 
-  it('refer only to records in the parent of their record, also while it is new', async () => {
+  it('refer only to records in the parent of their record, even if it is new', async () => {
     const [shop, other] = await database.manager.save(
       [{ name: 'A' }, { name: 'B' }].map((it) => Object.assign(new Shop(), it)),
     )
@@ -589,6 +595,19 @@ describe('Nested records', () => {
     expect(await quantities()).to.deep.equal([1, 2, 3])
   })
 
+  it('are bound from any object by the same rules', async () => {
+    const messages = [
+      { number: 'M1', total: 99, lines: [{ quantity: '7', position: 5 }, { quantity: 2 }] },
+      { number: 'M2', lines: [{ quantity: 'x' }] },
+    ]
+    const [good, bad] = await Promise.all(
+      messages.map(async (from) => (await send('post', '/messages', { json: { part: from } })).json),
+    )
+    expect(good).to.deep.include({ number: 'M1', total: 9 })
+    expect((await stored(good.id)).map(({ quantity }) => quantity)).to.deep.equal([7, 2])
+    expect(bad.codes).to.deep.equal({ 'lines.0.quantity': ['type.int'] })
+  })
+
   it('are described to the last attribute in the OpenAPI document', () => {
     const [declared] = documentsOf(documented.declarations, { title: 'A', version: '1' })
     const { schemas } = buildDocument(documented.declarations, declared!).document.components
@@ -610,7 +629,7 @@ describe('Nested records', () => {
     for (const one of found) expect(one).to.deep.include({ type: 'array', items, minItems: 1, maxItems: 8 })
   })
 
-  it('cannot have a policy of their own', async () => {
+  it('cannot have policies', async () => {
     class LinePolicy extends Policy<OrderLine> {
       scope() {
         return {}

@@ -31,7 +31,7 @@ type StoredLines = Map<string, { line: Model; values: readonly unknown[] }>
 /** The lists with which records were read. */
 const storedLines = new WeakMap<object, Map<string, StoredLines>>()
 
-/** What a write needs until its end. */
+/** The state of a write until its end. */
 interface Progress {
   /** The lines whose rules and references have been checked. */
   checked: Set<Model>
@@ -259,7 +259,7 @@ export async function writeLines(write: RecordWrite): Promise<void> {
   }
 }
 
-/** The stored lines: those that were read if the version shows that they are current, else the present ones, which the row locks. */
+/** The stored lines: those that were read if the version shows that they are current, else the current ones, which the row locks. */
 async function currentRows({ work, metadata, record }: RecordWrite, list: Lines): Promise<StoredLines> {
   const known = storedLines.get(record)?.get(list.name)
   if (metadata.versionColumn && known) return known
