@@ -37,6 +37,6 @@ describe('job.bind(record, { from })', () => {
     }
     await jobs.enqueue(database.manager, Anything, { text: 'a' })
     await jobs.drain()
-    expect(results).to.deep.equal([undefined, 'bound', false, { text: ['type.string'] }])
+    expect(results).to.deep.equal([undefined, 'bound', false, { text: ['type.text'] }])
   })
 })
