@@ -15,12 +15,12 @@ const list = ['--filter=title,created_at', '--sort=title,created_at', '--search=
 const written = ['src/jobs/delete_old_posts.ts', 'spec/jobs/delete_old_posts.spec.ts']
 
 example('blog', [
-  ['resource', 'post', 'title', 'description:nulls.Text', ...list, '--spec=full'],
+  ['resource', 'post', 'title', 'description:nulls.text', ...list, '--spec=full'],
   ['resource', 'comment', 'body:text', '--parent=post', '--spec=full'],
 ])
 example('members', [
   ['auth'],
-  ['resource', 'post', 'title', 'body:nulls.Text', '--owner', 'user', '--locking'],
+  ['resource', 'post', 'title', 'body:nulls.text', '--owner', 'user', '--locking'],
   ['job', 'delete_old_posts', 'days:int', '--schedule', '0 3 * * *', '--time-zone', 'Europe/Berlin'],
 ])
 
@@ -58,7 +58,7 @@ function useCheckout(application) {
   writeFileSync(join(application, '.npmrc'), 'install-links=true\npackage-lock=false\n')
 }
 
-/** Lets the comments of the blog use a service, as docs/getting-started.md teaches it. The files of the service are kept. */
+/** Lets the comments of the blog use a service, as docs/getting-started-services.md teaches it. The files of the service are kept. */
 function injectNotifier(application) {
   for (const path of ['src/services/notifier.ts', 'spec/services/notifier.spec.ts'])
     cpSync(join(root, 'examples/blog', path), join(application, path))

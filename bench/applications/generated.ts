@@ -31,7 +31,7 @@ function generate(root: string, path: string, ...options: string[]): void {
     })
   }
   kit(parent, 'new', basename(path), '--skip-install', '--kit', '^0.1.0', ...options)
-  kit(folder, 'generate', 'resource', 'post', 'title', 'description:nulls.Text')
+  kit(folder, 'generate', 'resource', 'post', 'title', 'description:nulls.text')
   execFileSync(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', folder], {
     stdio: 'inherit',
   })

@@ -200,7 +200,7 @@ export function modelFiles(folder: string): string[] {
 /** The relation with the name of another model, as an example: `assignee:references:user`. */
 function aliasOf({ reference, isList, isNullable }: Attribute): string | undefined {
   if (!reference || reference.isNamed) return undefined
-  const type = isList ? 'many' : isNullable ? 'nulls.References' : 'references'
+  const type = isList ? 'many' : isNullable ? 'nulls.references' : 'references'
   return `${reference.property}:${type}:user`
 }
 
@@ -223,7 +223,7 @@ export function requireReference(folder: string, table: string, attribute: Attri
   }
   if (isNullable) return
   const alias = property === model.singular ? '' : `:${model.singular}`
-  const problem = `the first ${model.words.one} could not be created, because it would need another one. Use ${property}:nulls.References${alias}`
+  const problem = `the first ${model.words.one} could not be created, because it would need another one. Use ${property}:nulls.references${alias}`
   throw new BadAttribute(`${property}:references${alias}`, problem)
 }
 

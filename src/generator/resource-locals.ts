@@ -46,6 +46,8 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
       ...plan.many,
       hasButtons: plan.many.csv !== undefined || plan.many.import !== undefined,
       hasBoxes: plan.many.bulk.some((action) => action !== 'update'),
+      /** The ability for which the list has boxes. */
+      ability: plan.many.bulk.find((action) => action !== 'update'),
       importPath: defaultPathName(`${names.fullPath}/import`),
     },
     order: orderOf(list),

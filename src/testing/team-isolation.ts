@@ -1,4 +1,5 @@
 import assert from 'node:assert'
+import { FactoryError } from '../errors.js'
 import { newId } from '../models/ids.js'
 import { relationIdsOf } from '../models/attributes/attributes.js'
 import type { Model } from '../models/model.js'
@@ -30,7 +31,11 @@ export function describeIsolation(client: Client): void {
     })
     for (const route of routesOf(client))
       it(`holds in ${route.method} ${route.path}`, async function () {
-        const { leaks, isFilled } = (await walk?.visit(route)) ?? { leaks: [], isFilled: false }
+        const visited = await walk?.visit(route).catch((error: unknown) => {
+          // There are not enough values, for example because an enum is unique.
+          if (!(error instanceof FactoryError)) throw error
+        })
+        const { leaks, isFilled } = visited ?? { leaks: [], isFilled: false }
         assert.deepEqual(leaks, [])
         if (!isFilled) this.skip()
       })
@@ -190,7 +195,7 @@ class Walk {
   ): Promise<void> {
     const model = route.resource?.model as new () => Model
     for (const [name, target] of this.referencesOf(model)) {
-      if (!(name in body)) continue
+      if (!(name in body) || !this.isInTeam(target)) continue
       const { id } = await this.theirs.record(target)
       await this.compare(`the reference "${name}"`, id, (value) =>
         this.send(route, own, { ...body, [name]: Array.isArray(body[name]) ? [value] : value }),
@@ -223,6 +228,7 @@ class Walk {
     const references = this.referencesOf(model as new () => Model)
     for (const [name, declared] of Object.entries(queryable?.filter ?? {})) {
       const target = references.get(name)
+      if (target && !this.isInTeam(target)) continue
       const isText = declared instanceof CustomFilter && ['string', 'text', 'uuid'].includes(declared.kind)
       const values = target ? [(await this.theirs.record(target)).id] : isText ? this.planted : []
       for (const value of values)
@@ -321,6 +327,15 @@ class Walk {
       if (value !== undefined) body[name] = isList && id ? [id] : value
     }
     return body
+  }
+
+  /** Whether the records of a model are in a team. Records of no team are for everybody. */
+  private isInTeam(model: new () => Model): boolean {
+    const { team } = this.ours
+    if (model === team.constructor) return true
+    return chainsOf(this.ours.client.recordsOf().database.getMetadata(model)).some(
+      (chain) => chain.model.target === team.constructor,
+    )
   }
 
   /** The attributes of a model that refer to records, and the models of those. */

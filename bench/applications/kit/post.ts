@@ -1,7 +1,7 @@
 import { Column, Entity } from 'typeorm'
 import { Model, Present } from '../../../src/index.js'
 
-/** The model that `kit generate resource post title description:nulls.Text` writes. */
+/** The model that `kit generate resource post title description:nulls.text` writes. */
 @Entity('posts')
 export class Post extends Model {
   @Column('varchar')

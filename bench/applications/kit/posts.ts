@@ -1,7 +1,7 @@
 import { BaseResource, Resource, type Context } from '../../../src/index.js'
 import { Post } from './post.js'
 
-/** The resource that `kit generate resource post title description:nulls.Text` writes in an API application. */
+/** The resource that `kit generate resource post title description:nulls.text` writes in an API application. */
 @Resource('/posts')
 export class PostsResource extends BaseResource {
   override async list(ctx: Context) {

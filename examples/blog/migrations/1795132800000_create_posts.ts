@@ -2,7 +2,7 @@ import { column, prefixIndex, primaryKey, timestamps } from 'resource-kit'
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
 
 // kit destroy and kit generate read the next line.
-// kit generate resource post title description:nulls.Text --filter title,created_at --sort title,created_at --search title,description --spec full
+// kit generate resource post title description:nulls.text --filter title,created_at --sort title,created_at --search title,description --spec full
 
 export class CreatePosts1795132800000 implements MigrationInterface {
   async up(runner: QueryRunner) {

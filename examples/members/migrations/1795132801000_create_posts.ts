@@ -2,7 +2,7 @@ import { column, primaryKey, timestamps } from 'resource-kit'
 import { Table, type MigrationInterface, type QueryRunner } from 'typeorm'
 
 // kit destroy and kit generate read the next line.
-// kit generate resource post title body:nulls.Text --owner user --locking
+// kit generate resource post title body:nulls.text --owner user --locking
 
 export class CreatePosts1795132801000 implements MigrationInterface {
   async up(runner: QueryRunner) {

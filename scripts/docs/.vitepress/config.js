@@ -4,7 +4,7 @@ import { sidebar } from '../pages.js'
 
 export default defineConfig({
   title: 'resource-kit',
-  description: 'Write one class, get a complete CRUD resource in HTML, JSON and XML.',
+  description: 'A full-stack TypeScript framework for applications that are mostly lists, forms and pages of a database.',
   lang: 'en-US',
   base: process.env.DOCS_BASE ?? '/',
   srcDir: 'pages',

@@ -151,7 +151,7 @@ describe('kit generate auth', () => {
     })
     const example = application.tree()
     const now = (seconds: number) => new Date(1795132800000 + seconds * 1000)
-    const post = { attributes: ['title', 'body:nulls.Text'], owner: 'user', locking: true, now: now(1) }
+    const post = { attributes: ['title', 'body:nulls.text'], owner: 'user', locking: true, now: now(1) }
     // Each file is what the generator writes now.
     generate(folder, authActions(folder, 'user', { now: now(0) }), { force: true })
     generate(folder, resourceActions(folder, 'post', post), { force: true })

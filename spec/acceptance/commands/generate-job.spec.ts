@@ -28,7 +28,7 @@ describe('kit generate job', () => {
 
   it('writes formatted files whose specs pass, for several jobs', async () => {
     add('send_digest', {
-      attributes: ['user_id:uuid', 'day:date', 'kind:enum:short,long', 'count:nulls.Int'],
+      attributes: ['user_id:uuid', 'day:date', 'kind:enum:short,long', 'count:nulls.int'],
     })
     add('CleanUp', {
       queue: 'urgent',

@@ -31,7 +31,7 @@ describe('kit generate and kit destroy', () => {
 
   it('writes examples/blog exactly', async () => {
     const queries = ['--filter=title,created_at', '--sort=title,created_at', '--search=title,description']
-    await kitGenerate('resource', 'post', 'title', 'description:nulls.Text', ...queries, '--spec=full')
+    await kitGenerate('resource', 'post', 'title', 'description:nulls.text', ...queries, '--spec=full')
     await kitGenerate('resource', 'comment', 'body:text', '--parent', 'post', '--spec=full')
     expect(timeless(app.tree(), generated)).to.deep.equal(timeless(blogFiles(), generated))
     expect(app.read('src/app.ts')).to.equal(blogFiles()['src/app.ts'])
@@ -63,7 +63,7 @@ describe('kit generate and kit destroy', () => {
         app.remove()
         app = make()
         const before = app.tree()
-        await kitGenerate('resource', word, 'title', 'body:nulls.Text', 'state:enum:draft,public')
+        await kitGenerate('resource', word, 'title', 'body:nulls.text', 'state:enum:draft,public')
         expect(app.tree()).to.not.deep.equal(before)
         const said = await kitDestroy(['resource', word, '-y'])
         expect(said).to.not.contain('edited')
@@ -78,7 +78,7 @@ describe('kit generate and kit destroy', () => {
         const args = [
           'title:string:unique',
           'writer_at:datetime:index',
-          'editor:nulls.References',
+          'editor:nulls.references',
           'rate:decimal:12,4:index',
         ]
         await kitGenerate('resource', 'editor', 'name')
@@ -209,7 +209,7 @@ describe('kit generate and kit destroy', () => {
   it('writes and destroys two references to one model, each with its own name', async () => {
     await kitGenerate('resource', 'user', 'name')
     const before = app.tree()
-    const references = ['assignee:nulls.References:user', 'author:references:user']
+    const references = ['assignee:nulls.references:user', 'author:references:user']
     await kitGenerate('resource', 'issue', 'title', ...references, '--spec', 'full')
     expect(app.read('src/models/issue.ts'))
       .to.contain("@JoinColumn({ name: 'assignee_id' })\n  assignee?: Relation<User> | null")
@@ -228,10 +228,10 @@ describe('kit generate and kit destroy', () => {
       'password_digest',
       'api_token:string:unique',
       'reset_secret:text',
-      'bank_token:nulls.References:thing',
+      'bank_token:nulls.references:thing',
     ]
     await kitGenerate('resource', 'thing', 'name')
-    const words = ['email', 'recovery_token:string:shown', 'hint_token:nulls.Text:shown', ...secrets]
+    const words = ['email', 'recovery_token:string:shown', 'hint_token:nulls.text:shown', ...secrets]
     const said = await kitGenerate('resource', 'user', ...words, '--spec', 'full')
     expect(said).to.contain(
       '\npassword_digest is a secret: no page, form or response contains it. `:shown` after its type changes that.\n',
@@ -334,7 +334,7 @@ describe('kit generate and kit destroy', () => {
   })
 
   it('writes a version with --locking, which changes the model, its table and the specs only, and destroys it', async () => {
-    const words = ['resource', 'post', 'title', 'body:nulls.Text', '--spec', 'full']
+    const words = ['resource', 'post', 'title', 'body:nulls.text', '--spec', 'full']
     const empty = app.tree()
     await kitGenerate(...words)
     const plain = app.tree()
@@ -357,7 +357,7 @@ describe('kit generate and kit destroy', () => {
     )
     expect(locking['src/actions/posts.ts']).to.equal(plain['src/actions/posts.ts'])
     expect(textIn(locking, 'migrations/_create_posts.ts')).to.contain(
-      '// kit generate resource post title body:nulls.Text --spec full --locking\n',
+      '// kit generate resource post title body:nulls.text --spec full --locking\n',
     )
     expect(await app.unformatted()).to.deep.equal([])
     expect(await kitDestroy(['resource', 'post', '-y'])).to.not.contain('edited')
@@ -424,7 +424,7 @@ describe('kit generate and kit destroy', () => {
         app.remove()
         app = make()
         const before = app.tree()
-        const args = ['name', 'bio:nulls.Text', '--singular', '--route', 'publish:post', '--spec', 'full']
+        const args = ['name', 'bio:nulls.text', '--singular', '--route', 'publish:post', '--spec', 'full']
         await kitGenerate('resource', word, ...args)
         expect(app.read('src/app.ts')).to.match(/import \{ (\w+)Resource \} from '.\/actions\/[a-z/_]+.js'/)
         const said = await kitDestroy(['resource', word, '-y'])
@@ -438,7 +438,7 @@ describe('kit generate and kit destroy', () => {
     it(`writes and destroys ${['api/v1/post', '--api', ...args].join(' ')} in a web application, without pages`, async () => {
       await kitGenerate('resource', 'author', 'name')
       const before = app.tree()
-      const words = ['api/v1/post', 'title', 'body:nulls.Text', '--api', '--spec', 'full', ...args]
+      const words = ['api/v1/post', 'title', 'body:nulls.text', '--api', '--spec', 'full', ...args]
       const said = timelessText(await kitGenerate('resource', ...words))
       const file = args.includes('--singular') ? 'post' : 'posts'
       expect(
@@ -774,8 +774,8 @@ describe('kit generate and kit destroy', () => {
       'There is no model Label in src/models/label.ts. Generate it first: kit generate resource label.',
     ],
     'a migration that adds a reference to a missing model': [
-      ['migration', 'add_owner_to_makers', 'owner:nulls.References'],
-      'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner. If the model has another name, write it after the type: owner:nulls.References:user.',
+      ['migration', 'add_owner_to_makers', 'owner:nulls.references'],
+      'There is no model Owner in src/models/owner.ts. Generate it first: kit generate resource owner. If the model has another name, write it after the type: owner:nulls.references:user.',
     ],
     'a migration of a new table that refers to a missing model': [
       ['migration', 'create_makers', 'owner:references'],
@@ -783,7 +783,7 @@ describe('kit generate and kit destroy', () => {
     ],
     'a required reference to itself': [
       ['resource', 'post', 'post:references'],
-      `"post:references" isn't a valid attribute: the first post could not be created, because it would need another one. Use post:nulls.References.`,
+      `"post:references" isn't a valid attribute: the first post could not be created, because it would need another one. Use post:nulls.references.`,
     ],
     'a migration whose name adds "from" a table': [
       ['migration', 'add_state_from_posts', 'state'],
@@ -833,8 +833,8 @@ describe('kit generate and kit destroy', () => {
   })
 
   it('writes a migration of a table that refers to itself, and one that removes a reference to a deleted model', async () => {
-    await kitGenerate('migration', 'create_people', 'person:nulls.References')
-    await kitGenerate('migration', 'remove_owner_from_makers', 'owner:nulls.References')
+    await kitGenerate('migration', 'create_people', 'person:nulls.references')
+    await kitGenerate('migration', 'remove_owner_from_makers', 'owner:nulls.references')
     expect(Object.keys(app.tree()).filter((path) => /migrations\/\d/.test(path))).to.have.length(2)
   })
 
@@ -926,7 +926,7 @@ describe('kit generate and kit destroy', () => {
   })
 
   it('writes a migration that adds columns', async () => {
-    await kitGenerate('migration', 'AddStateToPosts', 'state:enum:draft,public', 'rank:nulls.Int:index')
+    await kitGenerate('migration', 'AddStateToPosts', 'state:enum:draft,public', 'rank:nulls.int:index')
     const [path = '', content = ''] =
       Object.entries(app.tree()).find(([path]) => /migrations\/\d/.test(path)) ?? []
     expect(timelessText(path)).to.equal('migrations/0000000000000_add_state_to_posts.ts')
@@ -960,7 +960,7 @@ describe('kit generate and kit destroy', () => {
     const attributes = [
       'state:enum:draft,public',
       'lock_version:int',
-      'rank:nulls.Int',
+      'rank:nulls.int',
       'slug:string:unique',
       'user:references',
     ]

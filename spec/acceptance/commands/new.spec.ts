@@ -37,7 +37,7 @@ describe('kit new blog', () => {
         'Next:',
         '  cd blog',
         '  npm install',
-        '  npx kit generate resource post title description:nulls.Text --spec full',
+        '  npx kit generate resource post title description:nulls.text --search title,description --spec full',
         '  npx kit db migrate',
         '  npx kit dev',
         '',
@@ -186,7 +186,7 @@ for (const [kind, options] of [
     it('passes its own check, with what can be generated into it', async () => {
       for (const words of [
         'auth',
-        'resource post title body:nulls.Text tags:json price:decimal --owner user --locking --spec full',
+        'resource post title body:nulls.text tags:json price:decimal --owner user --locking --spec full',
         'resource comment body:text --parent post --spec full',
         'job clean_up days:int --schedule @daily',
       ]) {

@@ -16,13 +16,13 @@ const everything = [
   ...types.map((type) => `a_${type}:${type}`),
   ...types.map((type) => `maybe_${type}:nulls.${type}`),
   'state:enum:draft,public',
-  'mood:nulls.Enum:good,bad',
+  'mood:nulls.enum:good,bad',
   'author:references',
-  'editor:nulls.References',
+  'editor:nulls.references',
   'code:string:unique',
   'rank:int:index',
   'rate:decimal:12,4',
-  'ratio:nulls.Decimal:9,9',
+  'ratio:nulls.decimal:9,9',
   'pieces:decimal:12,0',
   'password_digest',
   'api_token:string:unique',
@@ -50,7 +50,7 @@ const some = [
   'state:enum:draft,public',
   'is_new:bool',
   'author:references',
-  'editor:nulls.References',
+  'editor:nulls.references',
   'password_digest',
   'reset_token:text:shown',
 ]
@@ -136,8 +136,8 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
           app.read(path).replace("throw new Error('Not Implemented!')", 'return Promise.resolve()'),
         )
       }
-      resource('author', ['name', 'verified:nulls.Bool'])
-      resource('editor', ['nickname:nulls.String'])
+      resource('author', ['name', 'verified:nulls.bool'])
+      resource('editor', ['nickname:nulls.string'])
       const filter = QUERIED.join(',')
       const sort = ['-created_at', ...QUERIED].join(',')
       resource('thing', everything, { route: ROUTES, filter, sort, search: 'a_string,maybe_text' })
@@ -152,7 +152,7 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('reply', ['text', 'author:references'], { parent: 'admin/comment', route: ROUTES })
       resource('vote', ['stars:int', 'author:references'], { parent: 'reply' })
       resource('reader', [], { parent: 'author' })
-      resource('category', ['name', 'category:nulls.References'], { filter: 'category', search: 'name' })
+      resource('category', ['name', 'category:nulls.references'], { filter: 'category', search: 'name' })
       resource('person', ['active:bool'])
       resource('admin/author', ['name'], { useModel: 'author' })
       // As if the `verified` column had been added after its handlers were generated.
@@ -168,19 +168,19 @@ for (const [kind, make] of Object.entries({ web: Application.web, api: Applicati
       resource('item', ['name', 'answer:references', 'page:references'])
       resource('menu', UNIQUE, { sort: '-tax', unique: ['a_bool,state'] })
       resource('badge', ['level:enum:gold:unique', 'rank:int'], { sort: '-rank' })
-      resource('table', ['map:int', 'record:json', 'path', 'ctx', 'errors:nulls.Text'])
+      resource('table', ['map:int', 'record:json', 'path', 'ctx', 'errors:nulls.text'])
       resource('admin/organization_membership', ['name'])
       resource('admin/subscription_cancellation', LONG, { sort: '-cancellation_confirmation_address' })
       resource('invitation_reminder', LONG, { parent: 'admin/subscription_cancellation' })
       migration('create_tags', 'name:string:unique', 'author:references')
       migration(
         'add_state_to_tags',
-        'state:nulls.Enum:draft,public',
+        'state:nulls.enum:draft,public',
         'editor:nulls.references',
         'rank:int:index',
       )
       migration('remove_rank_from_tags', 'rank:int:index')
-      const withOddName = (name: string) => resource(name, ['title', 'order:int', 'select:nulls.Text'])
+      const withOddName = (name: string) => resource(name, ['title', 'order:int', 'select:nulls.text'])
       odd.slice(0, 2).forEach(withOddName)
       migration('tidy_up')
       implement('_tidy_up.ts')
@@ -337,7 +337,7 @@ describe('Replies to comments of news', () => {
 const LONG = [
   'title',
   'state:enum:waiting_for_payment,waiting_for_approval,cancelled_by_customer,cancelled_by_us',
-  'cancellation_confirmation_address:nulls.String:index',
+  'cancellation_confirmation_address:nulls.string:index',
   'organization_membership:references',
 ]
 

@@ -74,7 +74,7 @@ describe('kit generate migration, and kit db migrate', () => {
     const env = { DATABASE_URL: await newDatabase() }
     app.linkPackages()
     for (const args of [
-      ['g', 'resource', 'product', 'title', 'mood:nulls.Enum:good,bad', '--sort', 'mood'],
+      ['g', 'resource', 'product', 'title', 'mood:nulls.enum:good,bad', '--sort', 'mood'],
       ['db', 'migrate'],
       ['db', 'check'],
     ])

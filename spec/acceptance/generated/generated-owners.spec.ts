@@ -20,7 +20,7 @@ const RESOURCES: [name: string, attributes: string[], options?: ResourceArgument
     'post',
     [
       'title',
-      'body:nulls.Text',
+      'body:nulls.text',
       'main_label:nulls.references:label',
       'labels:many',
       'editor:nulls.references:user',

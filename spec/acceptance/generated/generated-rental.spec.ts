@@ -95,17 +95,17 @@ describe('The generated application of a rental company', () => {
       migrationActions(app.folder, word, [attribute]).map((action) =>
         'content' in action ? action.content : '',
       )[0]
-    const added = sourceOf('add_code_to_rentals', 'code:nulls.String:unique')
+    const added = sourceOf('add_code_to_rentals', 'code:nulls.string:unique')
     expect(added)
       .to.contain("name: 'rentals_branch_id_code'")
       .and.to.contain("columnNames: ['branch_id', 'code']")
     expect(added).to.contain("column(runner, 'code', 'string', { isNullable: true })")
     expect(added).to.contain("await runner.dropIndex('rentals', 'rentals_branch_id_code')")
-    expect(sourceOf('add_code_to_items', 'code:nulls.String:unique')).to.contain(
+    expect(sourceOf('add_code_to_items', 'code:nulls.string:unique')).to.contain(
       "['branch_id', 'user_id', 'code']",
     )
-    expect(sourceOf('add_code_to_profiles', 'code:nulls.String:unique')).to.contain('isUnique: true }')
-    expect(sourceOf('add_code_to_branches', 'code:nulls.String:unique')).to.contain("['user_id', 'code']")
+    expect(sourceOf('add_code_to_profiles', 'code:nulls.string:unique')).to.contain('isUnique: true }')
+    expect(sourceOf('add_code_to_branches', 'code:nulls.string:unique')).to.contain("['user_id', 'code']")
   })
 
   it('compiles under strict, and its specs pass with other options than those of a new application', function () {

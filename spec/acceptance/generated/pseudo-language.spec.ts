@@ -8,18 +8,18 @@ import { Application } from '../../support/applications/generated.js'
 /** Attributes with an input and a display of every kind. Their values have no letters. */
 const ATTRIBUTES = [
   'title',
-  'body:nulls.Text',
+  'body:nulls.text',
   'stars:int',
   'price:decimal',
   'open:bool',
-  'answered:nulls.Bool',
+  'answered:nulls.bool',
   'day:date',
   'hour:time',
   'moment:datetime',
   'data:json',
   'state:enum:draft,public',
   'author:references',
-  'assignee:nulls.References:author',
+  'assignee:nulls.references:author',
   'labels:many',
 ]
 
@@ -39,7 +39,7 @@ describe('The generated pages in a pseudo-language', () => {
     resource('issue', ATTRIBUTES, {
       route: ['publish:post', 'preview:get', 'drafts:get:collection', 'import:post:collection'],
     })
-    resource('comment', ['body:text', 'author:nulls.References'], { parent: 'issue' })
+    resource('comment', ['body:text', 'author:nulls.references'], { parent: 'issue' })
     resource('reply', ['body'], { parent: 'comment' })
     resource('admin/widget', ['size:int'])
     resource('news', ['title'])

@@ -13,7 +13,7 @@ import {
 import { compilerOf } from '../../../src/cli/support/compilation.js'
 import { parseXml } from '../../../src/http/body/xml-reader.js'
 import { unformatted } from '../../support/formatted.js'
-import { kit, linkPackages, root } from '../../support/kit.js'
+import { kit, linkPackages, newApplication, root } from '../../support/kit.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
 /** The instructions in docs/getting-started*.md have their own spec, which follows them step by step. */
@@ -158,14 +158,21 @@ describe('The code in README.md, CONTRIBUTING.md, SECURITY.md, spec/README.md, b
 describe('README.md', () => {
   const shown = codeBlocks().filter(({ page }) => page === 'README.md')
 
-  it('shows the handler as the generator writes it', () => {
-    const generated = readPage('examples/blog/src/actions/posts.ts').split('\n')
-    const handlers = shown.filter(({ language }) => language === 'ts')
-    const lines = handlers.flatMap(({ code }) =>
-      code.split('\n').map((line) => line.replace(/ *\/\/ .*/, '')),
-    )
-    expect(lines).to.have.length.above(10)
-    expect(lines.filter((line) => !generated.includes(line))).to.deep.equal([])
+  it('shows the handler as its command writes it', async () => {
+    const commands = shown.flatMap(({ language, code }) => (language === 'sh' ? kitCommandsOf(code) : []))
+    const generate = commands.filter(([word]) => word === 'generate')
+    expect(new Set(generate.map((words) => words.join(' '))).size).to.equal(1)
+    const { folder, remove } = await newApplication()
+    try {
+      await kit(folder, generate[0] ?? [])
+      const generated = readFileSync(join(folder, 'src/actions/posts.ts'), 'utf8')
+      const handlers = shown.filter(({ language }) => language === 'ts')
+      expect(handlers).to.have.length(1)
+      // The excerpt ends with the class.
+      for (const { code } of handlers) expect(generated).to.include(code.replace(/\n}\n$/, '\n'))
+    } finally {
+      remove()
+    }
   })
 
   it('has the commands and outputs of docs/getting-started.md, whose spec runs them', () => {

@@ -13,15 +13,15 @@ import { isAddition, withMethods } from '../../support/applications/merged-examp
 import { freePort } from '../../support/servers/free-port.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
-/** The second page continues with the application of the first one. */
-const PAGES = ['docs/getting-started.md', 'docs/getting-started-accounts.md']
+/** Each page continues with the application of the page before it. */
+const PAGES = ['', '-changes', '-services', '-accounts'].map((part) => `docs/getting-started${part}.md`)
 const blocks = PAGES.flatMap((name) => codeBlocks().filter(({ page }) => page === name))
 
 /** The development server in the guide. The spec uses another port. */
 const documentedUrl = 'http://127.0.0.1:3000'
 
 /** A reader follows the guide block by block, from the first to the last. */
-describe('docs/getting-started.md and docs/getting-started-accounts.md', function () {
+describe('docs/getting-started*.md', function () {
   const parent = temporaryFolder()
   const folder = join(parent, 'blog')
 

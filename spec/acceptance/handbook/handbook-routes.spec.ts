@@ -51,7 +51,7 @@ describe('An application with the examples of docs/resources.md and docs/middlew
 
   before(async () => {
     ;({ folder, remove } = await newApplication())
-    await run('generate', 'resource', 'post', 'title', 'description:nulls.Text')
+    await run('generate', 'resource', 'post', 'title', 'description:nulls.text')
     await run('generate', 'resource', 'comment', 'body:text', '--parent', 'post')
     for (const block of codeBlocks().filter(({ page }) => pages.includes(page))) {
       const file = namedFile(block)

@@ -181,7 +181,7 @@ describe('docs/project-structure.md', () => {
       const tree = codeBlocks().find(
         ({ page, code }) => page === 'docs/project-structure.md' && code.startsWith('blog\n'),
       )
-      await kit(folder, ['generate', 'resource', 'post', 'title', 'description:nulls.Text', '--spec', 'full'])
+      await kit(folder, ['generate', 'resource', 'post', 'title', 'description:nulls.text', '--spec', 'full'])
       const written = readdirSync(folder, { recursive: true, withFileTypes: true })
         .filter((entry) => entry.isFile() && !/node_modules|[/](?:dist|db|\.kit)\b/.test(entry.parentPath))
         .map(({ parentPath, name }) => relative(folder, join(parentPath, name)).replace(/\d{13}/, '…'))

@@ -22,32 +22,8 @@ interface Picture {
 
 const password = 'correct horse battery staple'
 
-/** The pages of examples/blog that have a picture, by the name of its files. */
+/** The pages of examples/blog that have a picture, by the name of its files. README.md shows those of recordings.ts. */
 export const pictures: Record<string, Picture> = {
-  posts: {
-    width: 760,
-    open: async (page, blog) => {
-      await createPosts(blog)
-      await page.goto('/posts/new')
-      await page.getByLabel('Title').fill('Hello, world')
-      await page.getByLabel('Description').fill('The first post.')
-      await page.getByRole('button').first().click()
-      await page.getByRole('navigation').getByRole('link').first().click()
-    },
-  },
-  'posts-json': {
-    width: 640,
-    open: async (page, blog) => {
-      await createPosts(blog)
-      await blog.createPost({ title: 'Hello, world', description: 'The first post.' })
-      const response = await fetch(`${blog.url}/posts`, { headers: { Accept: 'application/json' } })
-      await page.goto('/posts')
-      await showTerminal(page, [
-        "$ curl -s -H 'Accept: application/json' http://127.0.0.1:3000/posts | jq",
-        JSON.stringify(await response.json(), null, 2),
-      ])
-    },
-  },
   'invalid-post': {
     open: async (page) => {
       await page.goto('/posts/new')
@@ -189,7 +165,7 @@ async function createPosts(blog: BlogProcess): Promise<void> {
 }
 
 /** Replaces the page with the text of a terminal, in the colors of the application. */
-async function showTerminal(page: Page, lines: string[]): Promise<void> {
+export async function showTerminal(page: Page, lines: string[]): Promise<void> {
   await page.evaluate<void, string>((text) => {
     const { document } = globalThis as unknown as {
       document: { body: { innerHTML: string; firstElementChild: { textContent: string } } }

@@ -3,17 +3,18 @@ import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import Sqlite from 'better-sqlite3'
 import type { Browser } from 'playwright-core'
 import { startBrowser } from '../browser.js'
 import { environment, kit, kitFile, newApplication, root } from '../kit.js'
 import { freePort } from '../servers/free-port.js'
 import { drawPage, type Drawing } from './page-drawing.js'
-import { openForPicture, takePicture } from './pictures.js'
+import { openForPicture, showTerminal, takePicture } from './pictures.js'
 import { terminal, type Step } from './terminal.js'
 
 const folder = join(root, 'docs/images')
 const documentedUrl = 'http://127.0.0.1:3000'
-const GENERATE = 'generate resource post title description:nulls.Text --spec full'
+const GENERATE = 'generate resource post title description:nulls.text --search title,description --spec full'
 
 /** Records the commands of README.md and docs/command-line.md in a new application, as SVG. */
 export async function recordTerminals(): Promise<void> {
@@ -55,11 +56,41 @@ async function recordResource(application: string, browser: Browser): Promise<vo
     await page.emulateMedia({ colorScheme })
     drawings[colorScheme] = await drawPage(page)
   }
+  await page.context().close()
+  await takePostPictures(application, server.url, browser)
   await server.stop()
   await run('db rollback')
   await run('destroy resource post -y')
   for (const scheme of ['light', 'dark'] as const)
     writeFileSync(join(folder, `resource-${scheme}.svg`), terminal(steps, scheme, drawings[scheme]))
+}
+
+/** The list that the recorded command has written, as a page and as the JSON that curl prints. */
+async function takePostPictures(application: string, url: string, browser: Browser): Promise<void> {
+  const database = new Sqlite(join(application, 'db/development.sqlite'))
+  const list = await openForPicture(browser, url, 900)
+  const posts = {
+    'Release notes': 'Version 2 is out.',
+    Meetup: 'Slides are online.',
+    Hello: 'The first post.',
+  }
+  database.exec('DELETE FROM posts')
+  for (const [title, description] of Object.entries(posts))
+    await list.request.post('/posts', json({ title, description }))
+  const dates = database.prepare('UPDATE posts SET created_at = ? WHERE title = ?')
+  for (const [index, title] of Object.keys(posts).entries())
+    dates.run(`2026-01-${10 + 7 * index} 09:${12 + 9 * index}:00.000`, title)
+  database.close()
+  await list.goto('/posts')
+  await takePicture('posts', list)
+  const response = await list.request.get('/posts', { headers: { Accept: 'application/json' } })
+  await showTerminal(list, [
+    `$ curl -s -H 'Accept: application/json' ${documentedUrl}/posts | jq`,
+    JSON.stringify(await response.json(), null, 2),
+  ])
+  await list.setViewportSize({ width: 640, height: 400 })
+  await takePicture('posts-json', list)
+  await list.context().close()
 }
 
 /** Starts `kit dev`, makes a mistake, corrects it, and opens the page of an error. */

@@ -55,7 +55,7 @@ export function generateCommand(out: Output, folder: () => string = enterApplica
     .description(
       'Generates code: a resource, a model, accounts, a team, a job, a migration or a locale. Also prints secrets.',
     )
-    .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.Text')
+    .addHelpText('after', '\nExample:\n  $ kit generate resource post title description:nulls.text')
   const target = { folder, print: printTo(out) }
   for (const [name, build] of Object.entries(SUBCOMMANDS)) build(command.command(name), target)
   return command
@@ -245,11 +245,11 @@ function isRewrittenMigration(folder: string, action: FileAction): boolean {
 
 const RESOURCE_HELP = `
 Types: ${knownTypes.join(', ')}.
-The default type is string. nulls.X is nullable: nulls.String, nulls.Text, nulls.Int, ...
+The default type is string. nulls.X is nullable: nulls.string, nulls.text, nulls.int, ...
 unique and index add an index. shown: the name looks like a secret, but the attribute is visible.
 
 Example:
-  $ kit generate resource post title description:nulls.Text
+  $ kit generate resource post title description:nulls.text
   $ kit generate resource comment body:text --parent post
   $ kit generate resource profile name --singular
   $ kit generate resource note text:text --owner user

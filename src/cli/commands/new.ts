@@ -139,7 +139,7 @@ function nextSteps(path: string, { api, db, skipInstall }: Options): string {
     `cd ${path}`,
     ...(skipInstall ? ['npm install'] : []),
     ...(db === 'sqlite' ? [] : ['docker compose up -d --wait', 'npx kit db create']),
-    'npx kit generate resource post title description:nulls.Text --spec full',
+    'npx kit generate resource post title description:nulls.text --search title,description --spec full',
     'npx kit db migrate',
     'npx kit dev',
   ]

@@ -6,7 +6,7 @@ import { isSecretAttribute } from '../../naming/secret-names.js'
 import { collectionName, itemName } from '../../naming/words.js'
 import { reservedAttributes, reservedInXml } from './reserved.js'
 
-/** An attribute as the command line describes it: `state:nulls.Enum:draft,public:index`. */
+/** An attribute as the command line describes it: `state:nulls.enum:draft,public:index`. */
 export interface AttributeArgument {
   /** The property: `title`, `author_id` of `author:references`, or `label_ids` of `labels:many`. */
   name: string

@@ -42,7 +42,7 @@ export function isTitle({ kind, isRequired, isSecret }: Attribute): boolean {
 }
 
 /**
- * Parses the attributes of a command line: `title`, `body:text`, `description:nulls.Text`, `state:enum:draft,public`,
+ * Parses the attributes of a command line: `title`, `body:text`, `description:nulls.text`, `state:enum:draft,public`,
  * `price:decimal:12,4`, `author:references`, `assignee:references:user`, `email:string:unique`, `age:int:index`.
  *
  * The lists of many-to-many relations (`labels:many`) follow the columns.

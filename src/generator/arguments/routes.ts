@@ -82,7 +82,7 @@ export function routeLocals(routes: readonly AddedRoute[], names: Names, nesting
       ...route,
       isRead,
       isItem,
-      /** What the user must be allowed to do to see the button. */
+      /** The ability that a user needs to see the button. */
       ability: isRead ? undefined : route.handler,
       /** The variable with the response's data. */
       data: isItem ? names.one : names.many,

@@ -2,7 +2,7 @@ import { BaseResource, Queryable, Resource, type Context } from 'resource-kit'
 import { Post } from '../models/post.js'
 
 // kit destroy and kit generate read the next line.
-// kit generate resource post title description:nulls.Text --filter title,created_at --sort title,created_at --search title,description --spec full
+// kit generate resource post title description:nulls.text --filter title,created_at --sort title,created_at --search title,description --spec full
 
 /** Serves /posts as HTML, JSON and XML. */
 @Resource('/posts', { model: Post, fields: ['title', 'description'] })

@@ -4,7 +4,7 @@ import { Post } from '../models/post.js'
 import { PostPolicy } from '../policies/post.js'
 
 // kit destroy and kit generate read the next line.
-// kit generate resource post title body:nulls.Text --owner user
+// kit generate resource post title body:nulls.text --owner user
 
 /** Serves /posts as HTML, JSON and XML. */
 @Resource('/posts', { model: Post, fields: ['title', 'body'], policy: PostPolicy })
