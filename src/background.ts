@@ -1,3 +1,4 @@
+import type { BindOptions } from './http/members.js'
 import type { Context } from './context.js'
 import type { Database } from './database/database.js'
 
@@ -30,6 +31,13 @@ export interface JobContext extends Pick<
   | 'urlFor'
   | 'log'
 > {
+  /**
+   * Copies an object to a record, as `ctx.bind` copies the body of a request: `job.bind(new Order(), { from: message })`.
+   *
+   * @returns the record
+   * @throws UnknownAttribute if `fields` names a property that cannot be set
+   */
+  bind<T extends object>(record: T, options: BindOptions<NoInfer<T>>): T
   /** The id of the job. It is the same in each attempt, so that other services can use it as an idempotency key. */
   readonly id: string
   /** The name of the job's class: `SendDigest`. */

@@ -59,6 +59,7 @@ export { Redis } from './common/redis.js'
 export {
   ancestorsOf,
   attributesOf,
+  nestedListsOf,
   columnsOf,
   filesOf,
   isEntity,
@@ -66,7 +67,13 @@ export {
   versionOf,
   type Attribute,
 } from './models/attributes/attributes.js'
-export { declareFiles, setToken, tokenOf, type FileAttribute, type FileProblem } from './models/attributes/file-attributes.js'
+export {
+  declareFiles,
+  setToken,
+  tokenOf,
+  type FileAttribute,
+  type FileProblem,
+} from './models/attributes/file-attributes.js'
 export {
   instanceOf,
   isListProperty,
@@ -102,3 +109,4 @@ export { explainDatabaseError } from './database/database-errors.js'
 export { wordOf, type StatementMessage } from './database/queries/publish.js'
 export { statusOf } from './http/errors/problem.js'
 export { OutcomeUnknown, PasswordTooLong, TooManyRequests, Unauthorized, WaitsForItself } from './errors.js'
+export type { NestedList } from './models/attributes/nested-lists.js'

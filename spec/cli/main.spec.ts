@@ -7,7 +7,9 @@ import { environment, kit, kitFile, root } from '../support/kit.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
 
 const COMMANDS =
-  'new dev generate destroy routes openapi locales db build start work jobs files console query run info'.split(' ')
+  'new dev generate destroy routes openapi locales db build start work jobs files console query run info'.split(
+    ' ',
+  )
 
 describe('kit', () => {
   let folder: string

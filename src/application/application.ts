@@ -18,6 +18,7 @@ import { rejectCrossSiteForm } from '../http/security/cross-site.js'
 import { developmentHosts } from '../http/security/hosts.js'
 import { readForwarded } from '../http/security/forwarded.js'
 import { readQuery } from '../http/query.js'
+import { rejectLinePolicy } from '../models/attributes/nested-lists.js'
 import { implyWithin } from '../records/within.js'
 import { checkOptions } from '../http/writable.js'
 import { removeStaleUploads } from '../http/body/upload-folders.js'
@@ -207,6 +208,7 @@ export class App extends Scope {
     for (const warning of warnings) logger.warn(warning)
     this.checkOptions()
     this.implyWithin()
+    for (const model of this.declarations.policies.keys()) rejectLinePolicy(model)
     setOwnAddress(this.address)
     // Not awaited, because it may have many files to delete. It never rejects.
     void removeStaleUploads()

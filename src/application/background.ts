@@ -90,12 +90,11 @@ function requestSubstitutes(): object {
     // A page in a job has no messages, and its forms have no token.
     takeFlash: () => [],
     csrfToken: undefined,
-    // Policies do not apply, and nothing is bound.
+    // Policies do not apply, and no body has files. `job.bind` copies objects.
     scopeFor: () => undefined,
     noteWrite: () => Promise.resolve(),
     noteMove: () => Promise.resolve(),
     noteFound: () => undefined,
-    unreadable: () => [],
-    bound: () => new Map(),
+    reportRejectedFiles: () => undefined,
   }
 }

@@ -1,7 +1,10 @@
 import type { ClassConstructor } from 'class-transformer'
 import { fieldValue, textValue } from '../common/input-values.js'
 import type { FileReader } from './body/uploads.js'
-import type { Attribute } from '../models/attributes/attributes.js'
+import { lineAttributes, type Attribute } from '../models/attributes/attributes.js'
+import type { NestedList } from '../models/attributes/nested-lists.js'
+import { loadedElements, setPlace } from '../models/record-state.js'
+import { wrongNumber } from '../models/validation/validation.js'
 import { BadRequest } from '../errors.js'
 import type { FileAttribute, FileProblem } from '../models/attributes/file-attributes.js'
 import { coerce, unreadable } from '../models/attributes/coerce.js'
@@ -35,6 +38,16 @@ export interface UnreadableField {
   before: unknown
   /** Why its files were not accepted. */
   problem?: FileProblem
+  /** The error, unless it is the kind of the value that is wrong. */
+  refusal?: Refusal
+}
+
+/** The error of a value that was not read. */
+export interface Refusal {
+  rule: string
+  /** The message in English. */
+  own: string
+  values: Record<string, unknown>
 }
 
 /** The unreadable fields of each bound record. */
@@ -76,8 +89,11 @@ export function bind<T extends object>(
     const before: unknown = Reflect.get(record, attribute.name)
     if (!bound.has(attribute.name)) bound.set(attribute.name, before)
     if (submission.isForm && isUnchanged(before, value, attribute, submission)) continue
-    const read = readValue(value, attribute, submission)
+    const read = attribute.lines
+      ? readLines(record, attribute.lines, value, submission)
+      : readValue(value, attribute, submission)
     if (read === unreadable) unread.push({ attribute, value, before })
+    else if (read instanceof RefusedLines) unread.push({ attribute, value, before, refusal: read })
     else Reflect.set(record, attribute.name, read)
   }
   // A second call for other attributes keeps the errors of the first one.
@@ -148,15 +164,128 @@ function readNested(
   type: Function,
   submission: Submission,
 ): unknown {
-  const isBlank = (item: unknown) => typeof item === 'string' && item.trim() === ''
   if (!isList && nullable && (value === null || isBlank(value))) return null
   const bodies = isList ? valuesOf(value, submission)?.filter((item) => !isBlank(item)) : [value]
-  if (!bodies?.every((body) => typeof body === 'object' && body !== null && !Array.isArray(body)))
-    return unreadable
+  if (!bodies?.every(isFields)) return unreadable
   const objects = bodies.map((body) =>
     bind(createObject(type), plainAttributesOf(type), { ...submission, body }),
   )
   return isList ? objects : objects[0]
+}
+
+/** Binds the entries of a list to the lines of a record, or to new ones. */
+function readLines(record: object, list: NestedList, value: unknown, submission: Submission): unknown {
+  const entries = isBlank(value) ? [] : valuesOf(value, submission)?.filter((entry) => !isBlank(entry))
+  if (!entries?.every(isFields)) return unreadable
+  const attributes = lineAttributes(list)
+  const rows = submission.isForm ? rowsOf(list, attributes, entries, submission) : entries.map(toRow)
+  const count = rows.filter(({ isRemoved }) => !isRemoved).length
+  if (count > list.max) return new RefusedLines(list, count)
+  const known = new Map(linesIn(record, list).map((line) => [String(Reflect.get(line, 'id')), line]))
+  const sent = rows.map(({ fields, place, isRemoved }): SentRow => {
+    const { id: sentId } = fields
+    const id = typeof sentId === 'string' ? sentId.trim().toLowerCase() : (sentId ?? '')
+    const found = typeof id === 'string' ? known.get(id) : undefined
+    // An id counts once.
+    if (found) known.delete(String(id))
+    const line = bind(found ?? createObject(list.line), attributes, { ...submission, body: fields })
+    setPlace(line, place)
+    if (id !== '' && !found) unreadableFields.set(line, [unknownLine(sentId, place)])
+    return { line, isRemoved }
+  })
+  const blank = entries.length - rows.length
+  sentRows.set(record, new Map(sentRows.get(record)).set(list.name, { rows: sent, blank }))
+  return sent.flatMap(({ line, isRemoved }) => (isRemoved ? [] : line))
+}
+
+/** A row of a form that was sent. */
+export interface SentRow {
+  line: object
+  /** Whether the row's box "Remove" is ticked. */
+  isRemoved: boolean
+}
+
+/** The rows of a list that was sent, and the number of those that were blank. */
+export interface SentRows {
+  rows: readonly SentRow[]
+  blank: number
+}
+
+const sentRows = new WeakMap<object, Map<string, SentRows>>()
+
+/** The rows of a list that a request has sent, also those that it removes; undefined if it has sent none. */
+export function sentRowsOf(record: object, name: string): SentRows | undefined {
+  return sentRows.get(record)?.get(name)
+}
+
+/** The error of a list with too many lines. */
+class RefusedLines implements Refusal {
+  readonly rule: string
+  readonly own: string
+  readonly values: Record<string, unknown>
+
+  constructor(list: NestedList, count: number) {
+    const { rule, own, values } = wrongNumber(list, count)
+    this.rule = rule
+    this.own = own
+    this.values = values
+  }
+}
+
+/** The error of an entry whose id is not that of a line of this record. It does not say whether another record has it. */
+function unknownLine(value: unknown, place: number): UnreadableField {
+  const number = place + 1
+  const refusal = { rule: 'nested_unknown', own: `Entry ${number} does not exist.`, values: { number } }
+  return { attribute: { name: '', kind: 'uuid', nullable: false }, value, before: undefined, refusal }
+}
+
+/** The lines with which a record was read, and those that it has by now. */
+function linesIn(record: object, { name }: NestedList): object[] {
+  const own: unknown = Reflect.get(record, name)
+  const all: unknown[] = [...(loadedElements(record, name) ?? []), ...(Array.isArray(own) ? own : [])]
+  return all.filter(isFields).filter((line) => line['id'] !== undefined)
+}
+
+/** A row of a body, and its place in it. */
+interface Row {
+  fields: Record<string, unknown>
+  place: number
+  isRemoved: boolean
+}
+
+function toRow(fields: Record<string, unknown>, place: number): Row {
+  return { fields, place, isRemoved: false }
+}
+
+/** The rows of a form. Leaves out new ones that are blank, as they were offered, or removed. */
+function rowsOf(
+  list: NestedList,
+  attributes: readonly Attribute[],
+  entries: readonly Record<string, unknown>[],
+  submission: Submission,
+): Row[] {
+  const offered = createObject(list.line)
+  const isOffered = (fields: Record<string, unknown>, { name, kind }: Attribute) => {
+    const value = (valuesOf(fields[name], submission) ?? []).at(-1)
+    const before: unknown = Reflect.get(offered, name)
+    if (value === undefined || isBlank(value)) return true
+    if (kind === 'bool' && value === 'false') return before !== true
+    return value === fieldValue(before, kind, submission.timeZone ?? 'UTC')
+  }
+  return entries.flatMap((fields, place) => {
+    const isRemoved = [fields['_remove']].flat().at(-1) === 'true'
+    const isNew = fields['id'] === undefined || isBlank(fields['id'])
+    if (isNew && (isRemoved || attributes.every((one) => isOffered(fields, one)))) return []
+    return { fields, place, isRemoved }
+  })
+}
+
+function isBlank(value: unknown): boolean {
+  return typeof value === 'string' && value.trim() === ''
+}
+
+function isFields(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The cast is correct, because the class of a body can be instantiated without arguments. */

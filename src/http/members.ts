@@ -22,6 +22,14 @@ declare module '../context.js' {
   interface ContextMembers extends HttpMembers {}
 }
 
+/** The options of `ctx.bind` for an object that is not the body. */
+export interface BindOptions<T> {
+  /** The object whose members are copied: the message of a queue, the line of a file, a part of a body. */
+  from: object
+  /** The attributes that it may set; without it, those of `ctx.bind(record)`. */
+  fields?: readonly AttributeOf<T>[]
+}
+
 /** The members of a context that read the request's body, and respond. */
 export interface HttpMembers {
   /** The format of responses to clients that prefer none: html, or json in an API application. */
@@ -35,7 +43,8 @@ export interface HttpMembers {
    * For a record of the resource's model, these are the attributes that the `fields` option of `@Resource` lists. Attributes
    * that the path sets, such as `post_id`, are never copied.
    *
-   * @param only the attributes that the request may set; without it, the request may set the `fields`, or all if there are none
+   * @param only the attributes that the request may set, or `{ from: object, fields }` to copy from an object instead of the body;
+   *   without attributes, the request may set the `fields`, or all if there are none
    * @returns the record
    * @example ctx.bind(new Post())
    * @throws BadRequest (400) if the body is not an object
@@ -43,7 +52,7 @@ export interface HttpMembers {
    * @throws UnknownAttribute if `only` names a property that a request cannot set
    * @throws NoAttributes, UntypedAttribute if the class is not an entity and has no decorators that describe its properties
    */
-  bind<T extends object>(record: T, only?: readonly AttributeOf<NoInfer<T>>[]): T
+  bind<T extends object>(record: T, only?: readonly AttributeOf<NoInfer<T>>[] | BindOptions<NoInfer<T>>): T
 
   /**
    * Responds in the format that the client prefers. `html` is a function that renders or redirects. `data` is the value
@@ -211,7 +220,12 @@ export function httpMembers(defaultFormat: FormatName): HttpMembers & ThisType<C
   }
 }
 
-function bindBody<T extends object>(ctx: Context, record: T, only: readonly string[] | undefined) {
+function bindBody<T extends object>(
+  ctx: Context,
+  record: T,
+  only: readonly string[] | { from: object; fields?: readonly string[] } | undefined,
+) {
+  if (only && 'from' in only) return bindFrom(ctx, record, only)
   const keys = ctx.pathKeys
   const isForm = hasForm(ctx)
   const attributes = writableAttributes(record, only, ctx.route).filter(({ name }) => !keys.has(name))
@@ -222,6 +236,18 @@ function bindBody<T extends object>(ctx: Context, record: T, only: readonly stri
     timeZone: isForm ? ctx.timeZone : 'UTC',
     readFiles: fileReader.get(ctx),
   })
+}
+
+/** Copies an object, as the body of JSON that contains it. A job has no route. */
+function bindFrom<T extends object>(
+  ctx: Partial<Context>,
+  record: T,
+  { from, fields }: { from: object; fields?: readonly string[] },
+): T {
+  const route = ctx.route ?? { resource: undefined, handlerName: 'The job' }
+  const keys = ctx.route ? ctx.pathKeys : undefined
+  const attributes = writableAttributes(record, fields, route).filter(({ name }) => !keys?.has(name))
+  return bind(record, attributes, { body: from, isJson: true, isForm: false, timeZone: 'UTC' })
 }
 
 function send(

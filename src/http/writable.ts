@@ -15,7 +15,7 @@ import type { DeclaredRoute } from '../routing/declared-route.js'
 export function writableAttributes(
   record: object,
   only: readonly string[] | undefined,
-  { resource, handlerName }: DeclaredRoute,
+  { resource, handlerName }: Pick<DeclaredRoute, 'resource' | 'handlerName'>,
 ): readonly Attribute[] {
   const { constructor }: { constructor?: unknown } = record
   if (typeof constructor !== 'function') throw new NoAttributes('An object without a class')

@@ -35,7 +35,9 @@ export class Heading {
     const { pathKeys } = ctx
     const key = many?.import === true ? undefined : many?.import?.key
     const labelOf = (name: string): string => String(attributeName(model, name, ctx.translate))
-    const attributes = attributesOf(model).filter(({ name }) => fields.includes(name) && !pathKeys.has(name))
+    const attributes = attributesOf(model).filter(
+      ({ name, lines }) => fields.includes(name) && !pathKeys.has(name) && !lines,
+    )
     const version = versionOf(model)
     const isWritten = (name: string): boolean => attributes.some((attribute) => attribute.name === name)
     const own = metadata.columns

@@ -65,3 +65,16 @@ export function isUnchanged(record: object, property: string): boolean {
 function elementsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? [...value] : []
 }
+
+/** The places of the lines of a record in the list of a body. */
+const places = new WeakMap<object, number>()
+
+/** Notes the place of a line in the list of a body. */
+export function setPlace(line: object, place: number): void {
+  places.set(line, place)
+}
+
+/** The place of a line in the body, by which its errors are named; else its index in the list. */
+export function placeOf(line: object, index: number): number {
+  return places.get(line) ?? index
+}

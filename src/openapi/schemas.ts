@@ -9,6 +9,7 @@ import {
   instanceOf,
   isEntity,
   isListProperty,
+  nestedListsOf,
   plainAttributeOf,
   plainAttributesOf,
   recordName,
@@ -16,6 +17,7 @@ import {
   validatedProperties,
   versionOf,
   type Attribute,
+  type NestedList,
 } from '../extension.js'
 import { DeclarationError } from '../index.js'
 import { fileBody, STORED_FILE } from './files.js'
@@ -105,7 +107,8 @@ export class Schemas {
    * @param source the route if no other route has the same body, or else the class
    */
   body(name: string, source: object, model: Function, options: BodyOptions, handler: string): Schema {
-    const part = (type: Function) => this.bodyOf(type, handler)
+    const part = (type: Function, lines?: NestedList) =>
+      lines ? this.lineOf(lines, handler) : this.bodyOf(type, handler)
     const make = () =>
       objectSchema(model, 'toClass', bodyProperties(model, options, part), recordName(model.name))
     return this.add(name, source, handler, make, 'body')
@@ -114,6 +117,15 @@ export class Schemas {
   /** The schema of a body, or of the objects in one, of a class that is not a model. All routes share it. */
   bodyOf(type: Function, handler: string): Schema {
     return this.body(bodyName(type.name), type, type, { isNew: true }, handler)
+  }
+
+  /** The schema of an entry of a list with `@Nested`: one with the id of a line changes it, and one without creates a line. */
+  private lineOf({ line, fields }: NestedList, handler: string): Schema {
+    const id: Property = { name: 'id', schema: () => valueSchema({ kind: 'uuid' }, 'body'), isMissable: true }
+    const part = (type: Function) => this.bodyOf(type, handler)
+    const own = () => bodyProperties(line, { fields }, part).filter(({ name }) => fields.includes(name))
+    const make = () => objectSchema(line, 'toClass', [id, ...own()], recordName(line.name))
+    return this.add(bodyName(line.name), line, handler, make, 'body')
   }
 
   /** @throws DeclarationError when another class or route has the name, or when a class that is not a model has no attributes */
@@ -157,13 +169,17 @@ export class Schemas {
   /** The properties that JSON and XML show of a class. If it is not a model, its rules name them. */
   private shown(model: Function, handler: string): Property[] {
     const columns = columnsOf(model).map(({ propertyName }) => propertyName)
-    const lists = attributesOf(model).filter(({ isList, file }) => isList && !file)
+    const lists = attributesOf(model).filter(({ isList, file, lines }) => isList && !file && !lines)
     const others = [...(isEntity(model) ? [] : validatedProperties(model)), ...exposedProperties(model)]
     const included = this.included.flatMap((one) => (one.model === model ? one.relation : []))
     const relations = new Set([...included, ...eagerRelationsOf(model)])
     return [
       ...columnProperties(model),
       ...lists.map(attributeProperty),
+      ...nestedListsOf(model).map(({ name, line }) => ({
+        name,
+        schema: () => listSchema(name, this.response(line, handler)),
+      })),
       ...filesOf(model).map(({ name, isList }) => ({ name, schema: () => this.file(name, isList, handler) })),
       ...Array.from(new Set(others), (name) => this.property(model, name, handler)).filter(
         ({ name }) => !columns.includes(name),
@@ -260,14 +276,18 @@ function attributeProperty(attribute: Attribute): Property {
 function bodyProperties(
   model: Function,
   { fields, pathKeys, isNew = false }: BodyOptions,
-  part: (type: Function) => Schema,
+  part: (type: Function, lines?: NestedList) => Schema,
 ): Property[] {
   const attributes = isEntity(model) ? attributesOf(model) : plainAttributesOf(model)
   const settable = attributes.filter(({ name }) => (fields?.includes(name) ?? true) && !pathKeys?.has(name))
   const properties = settable.map((attribute): Property => {
-    const { name, isList, nested, file } = attribute
+    const { name, isList, nested, file, lines } = attribute
     const value = () => {
       if (file) return fileBody(file)
+      if (lines) {
+        const limits = { ...(lines.min > 0 && { minItems: lines.min }), maxItems: lines.max }
+        return listSchema(name, part(lines.line, lines), limits)
+      }
       if (!nested) return withRules(model, name, attributeSchema({ ...attribute, nullable: false }, 'body'))
       return isList ? withRules(model, name, listSchema(name, part(nested))) : part(nested)
     }
@@ -275,7 +295,7 @@ function bodyProperties(
     return {
       name,
       schema: () => (isNullable ? nullable(value()) : value()),
-      isMissable: (isList && !nested) || !isNew || !isRequired(model, attribute),
+      isMissable: (isList && !nested) || !isNew || (lines ? lines.min === 0 : !isRequired(model, attribute)),
     }
   })
   const version = isNew ? undefined : versionOf(model)

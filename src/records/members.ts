@@ -6,7 +6,7 @@ import { LockWhileReading, NoTransaction, RecordNotFound, ValidationErrors } fro
 import { rejectBeforeBody } from '../common/before-body.js'
 import { SAFE_METHODS } from '../common/methods.js'
 import { markTranslated, translateAdded } from '../models/validation/added-errors.js'
-import type { Attribute } from '../models/attributes/attributes.js'
+import { nestedListsOf, type Attribute } from '../models/attributes/attributes.js'
 import type { FileProblem } from '../models/attributes/file-attributes.js'
 import { nestedAttributesOf } from '../models/attributes/plain-attributes.js'
 import { findChoices, type Choices } from './lists/choices.js'
@@ -21,7 +21,7 @@ import { findRecord, findRecordBy, findRecords } from './find.js'
 import { joinErrors } from './participants.js'
 import { destroyRecord, isSaved, restoreRecord, saveRecord } from './save.js'
 import { isTrashed, requirePlace, requireTrash } from './trash.js'
-import { conditionsOf } from '../models/record-state.js'
+import { conditionsOf, placeOf } from '../models/record-state.js'
 import { createStaleErrors } from './stale.js'
 import { enclosuresOf } from './within.js'
 import type { RecordWork } from './work.js'
@@ -199,13 +199,20 @@ export interface FindAllOptions<T> extends TrashOptions {
 interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx' | 'foundInPath'> {
   readonly env: string
   readonly method: string
+  /** The type of the body, if it is one of some types. A job has none. */
+  is?(...types: string[]): unknown
   readonly locale: string
   readonly log: Pick<Logger, 'warn'>
   status: number
   set(header: string, value: string): void
   setPageHeaders(pagination: Pagination): void
   /** The fields of a record whose values could not be converted. */
-  unreadable(record: object): readonly { attribute: Attribute; value: unknown; problem?: FileProblem }[]
+  unreadable(record: object): readonly {
+    attribute: Attribute
+    value: unknown
+    problem?: FileProblem
+    refusal?: { rule: string; own: string; values: Record<string, unknown> }
+  }[]
   /** The attributes of a record that the request has set, with the values that they had before. */
   bound(record: object): ReadonlyMap<string, unknown>
   /** The fields whose files are too large. */
@@ -282,6 +289,7 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
   },
 
   save(record, { move: moves = false, reason } = {}) {
+    if (asksForRows(this, record)) return Promise.resolve(new ValidationErrors())
     return inTransaction(this, async (work) => {
       const isNew = !isSaved(record)
       const { dataSource } = work.tx
@@ -384,6 +392,10 @@ class RequestWork implements RecordWork {
   foundInPath(model: Function | string): readonly string[] {
     return typeof model === 'function' ? this.ctx.foundInPath(model) : []
   }
+
+  bound(record: object) {
+    return this.ctx.bound(record)
+  }
 }
 
 function transactionFor(ctx: object): LazyTransaction {
@@ -407,7 +419,13 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
   const errors = new ValidationErrors()
   for (const field of files?.fields ?? [])
     addError(ctx, errors, { ...tooLarge, owner: record, field, values: { max: files?.max } })
-  for (const { owner, prefix, attribute, value, problem } of unread) {
+  for (const { owner, prefix, attribute, value, problem, refusal } of unread) {
+    if (refusal) {
+      const { rule, own, values } = refusal
+      const message = messageOf(owner.constructor, attribute.name, rule, values, { own }, ctx.translate)
+      errors.add(`${prefix}${attribute.name}`.replace(/\.$/, ''), rule, message, values)
+      continue
+    }
     if (problem) {
       addError(ctx, errors, { values: {}, ...problem, owner, prefix, field: attribute.name })
       continue
@@ -420,6 +438,14 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
     addError(ctx, errors, { owner, prefix, field: name, rule, reason, values: { values: attribute.values } })
   }
   return errors
+}
+
+/** Whether a form was sent by its button "Add a line", to be shown again with more rows: nothing is validated or saved. */
+function asksForRows(ctx: DataRequest, { constructor }: Model): boolean {
+  const lists = nestedListsOf(constructor)
+  if (lists.length === 0 || !ctx.query || !ctx.is?.('urlencoded', 'multipart')) return false
+  const asked: unknown = Reflect.get(ctx.query, 'rows')
+  return lists.some(({ name }) => name === asked)
 }
 
 /** The maximum number of characters of a reason. */
@@ -446,7 +472,7 @@ function unreadFields(ctx: DataRequest, owner: object, prefix = ''): Unread[] {
     const value: unknown = Reflect.get(owner, name)
     return Object.entries(isList ? Object(value) : { '': value }).flatMap(([index, part]) =>
       typeof part === 'object' && part !== null
-        ? unreadFields(ctx, part, `${prefix}${name}.${index && `${index}.`}`)
+        ? unreadFields(ctx, part, `${prefix}${name}.${index && `${placeOf(part, Number(index))}.`}`)
         : [],
     )
   })

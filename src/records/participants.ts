@@ -42,6 +42,10 @@ export interface Participant {
   before?(write: RecordWrite): Promise<void>
   /** Writes after the row and its links, in the savepoint of the write, as `before` does. */
   after?(write: RecordWrite): Promise<void>
+  /** Whether it writes more than the row, which locks the row and raises its version. It is asked before the row is written. */
+  changesMore?(write: RecordWrite): Promise<boolean>
+  /** Is called when the write was rejected and undone, so that its records do not look saved. */
+  undone?(write: RecordWrite): Promise<void>
   /** Whether it writes the records that are assigned to a relation to many records, which are an error otherwise. */
   writes?(relation: RelationMetadata): boolean
   /** Is called with the records that `find`, `findOneBy`, `findAll` or `paginate` has read, unless there are none. */
@@ -94,6 +98,18 @@ export function writesBeside(metadata: EntityMetadata): boolean {
 /** Calls those that take part before the row is written, or after it. */
 export async function callParticipants(when: 'before' | 'after', write: RecordWrite): Promise<void> {
   for (const participant of participantsFor(write.metadata)) await participant[when]?.(write)
+}
+
+/** Whether one of those that take part changes more than the row. */
+export async function changesBeside(write: RecordWrite): Promise<boolean> {
+  for (const participant of participantsFor(write.metadata))
+    if (await participant.changesMore?.(write)) return true
+  return false
+}
+
+/** Lets those that take part know that the write was undone. */
+export async function noteUndone(write: RecordWrite): Promise<void> {
+  for (const participant of participantsFor(write.metadata)) await participant.undone?.(write)
 }
 
 /** Whether something takes part in the writes and reads of a model. */

@@ -40,7 +40,7 @@ interface Group {
   scope: Conditions | undefined
   /** Whether the request must be able to see the records, which then must not be in the trash. */
   isSeen: boolean
-  references: [reference: Reference, values: readonly unknown[]][]
+  references: { reference: Reference; values: readonly unknown[]; errors: ValidationErrors }[]
 }
 
 /** How a record is saved. */
@@ -54,6 +54,10 @@ export interface WriteOptions {
   move?: ((before: Model) => Promise<void>) | undefined
   /** Why the record is written, for what takes part in the write. */
   reason?: string | undefined
+  /** The record of which it is a line, which may not be stored yet. */
+  parent?: Model | undefined
+  /** The stored row, if it is known and cannot change. */
+  row?: Row | undefined
 }
 
 const referencesOf = memoizeWithin((metadata): Reference[] => {
@@ -80,6 +84,7 @@ export class References {
   /** Whether the record is in others, or refers to records of which some are wrong for it. */
   private readonly isLimited: boolean
   private readonly moves: boolean
+  private hasMoved = false
   /** The keys of the stored record, by the names of their columns. */
   private row: Row | undefined
   /** A record that moves, as it is stored. */
@@ -98,6 +103,7 @@ export class References {
     this.all = referencesOf(metadata)
     this.isLimited = enclosuresOf(metadata).length > 0 || this.all.some(({ common }) => common.length > 0)
     this.moves = !isNew && options.move !== undefined
+    this.row = options.row
   }
 
   /**
@@ -106,17 +112,25 @@ export class References {
    * @param isLast whether the keys are final. Otherwise the references wait for those that are missing
    */
   async check(isLast: boolean): Promise<ValidationErrors | undefined> {
-    if (!this.isLimited && !this.options.bound?.size) return undefined
+    const groups = new Map<string, Group>()
+    const errors = await this.collect(groups, isLast)
+    for (const group of groups.values()) await checkGroup(this.work, group)
+    if (!errors.isEmpty) return errors
+    const isLeft = isLast && this.hasMoved && (await isOccupied(this.work, this.metadata, this.record))
+    return isLeft ? new ValidationErrors(409).add(RECORD, 'immovable', IMMOVABLE) : undefined
+  }
+
+  /** Adds the references that need a check to the groups. Returns the errors, to which the checks of the groups add theirs. */
+  async collect(groups: Map<string, Group>, isLast: boolean): Promise<ValidationErrors> {
     const errors = new ValidationErrors()
+    if (!this.isLimited && !this.options.bound?.size) return errors
     if (this.isLimited && !this.isNew && !this.row) await this.readStored()
     const moved = enclosuresOf(this.metadata).filter(({ key }) => this.row && this.valuesOf(key).length > 0)
     if (!this.moves) for (const { key } of moved) addError(errors, key.propertyName, 'fixed')
+    this.hasMoved = moved.length > 0
     // A record that is not where it was has no reference that could be checked.
-    const groups = errors.isEmpty ? await this.findGroups(errors, isLast) : []
-    for (const group of groups) await this.checkGroup(group, errors)
-    if (!errors.isEmpty) return errors
-    const isLeft = isLast && moved.length > 0 && (await isOccupied(this.work, this.metadata, this.record))
-    return isLeft ? new ValidationErrors(409).add(RECORD, 'immovable', IMMOVABLE) : undefined
+    if (errors.isEmpty) await this.findGroups(groups, errors, isLast)
+    return errors
   }
 
   /** Reads the keys of the stored record, and locks its row, so that the record stays where it is until it is written. */
@@ -161,8 +175,11 @@ export class References {
   }
 
   /** Groups the references that need a check by model and conditions, because one statement can check such a group. */
-  private async findGroups(errors: ValidationErrors, isLast: boolean): Promise<Group[]> {
-    const groups = new Map<string, Group>()
+  private async findGroups(
+    groups: Map<string, Group>,
+    errors: ValidationErrors,
+    isLast: boolean,
+  ): Promise<void> {
     const places = this.moves ? enclosuresOf(this.metadata).map(({ key }) => key.propertyName) : []
     for (const reference of this.all) {
       const { name, target, referred, common } = reference
@@ -178,17 +195,10 @@ export class References {
       const isKnown = this.known.has(`${name} ${id} ${String(values)}`)
       if (isKnown || (common.length === 0 && !isSeen)) continue
       this.known.add(`${name} ${id} ${String(values)}`)
-      const references = groups.get(id)?.references ?? []
-      groups.set(id, {
-        target,
-        referred,
-        where,
-        scope,
-        isSeen,
-        references: [...references, [reference, values]],
-      })
+      const group = groups.get(id) ?? { target, referred, where, scope, isSeen, references: [] }
+      group.references.push({ reference, values, errors })
+      groups.set(id, group)
     }
-    return [...groups.values()]
   }
 
   /** Adds the error of a key without which a reference cannot be checked. */
@@ -210,28 +220,18 @@ export class References {
     return { where }
   }
 
-  private async checkGroup(group: Group, errors: ValidationErrors): Promise<void> {
-    const { target, referred, where, scope, isSeen, references } = group
-    const { tx } = this.work
-    const read = valueReader(referred)
-    const values = references.flatMap(([, all]) => all.map(read)).filter((value) => value !== unreadable)
-    const lock = Object.keys(where).length > 0 ? engineOf(tx.dataSource).rowLocks?.likeKey : undefined
-    const rows = await inParts([...new Set(values)], (part) => {
-      const isOne = { [referred.propertyName]: In([...part]) }
-      const readable = readAlternatives(target, combineAlternatives(where, isOne)) ?? noRecords
-      const conditions = addScope(target, readable, scope)
-      return selectLocked(tx, target, [referred], conditions ?? {}, lock, !isSeen)
-    })
-    const found = new Set(rows.map((row) => String(row[referred.databaseName])))
-    for (const [reference, all] of references)
-      if (!all.every((value) => found.has(String(read(value)))))
-        addError(errors, reference.name, ruleOf(reference))
-  }
-
   /** Returns the key of the record that contains this one; undefined if a key on the way to it is missing. */
   private async anchorOf(way: Chain): Promise<unknown> {
     const [first, ...others] = way.path
     if (!first) return this.record.id
+    const { parent } = this.options
+    if (parent && first.relation.inverseEntityMetadata.target === parent.constructor) {
+      const { inverseEntityMetadata } = first.relation
+      return new References(this.work, inverseEntityMetadata, parent, false).anchorOf({
+        ...way,
+        path: others,
+      })
+    }
     const value = valueOf(this.record, first.key) ?? this.row?.[first.key.databaseName]
     if (others.length === 0 || present(value).length === 0) return value
     const id = [value, ...others.map(({ relation }) => relation.propertyName)].join()
@@ -241,6 +241,36 @@ export class References {
       this.anchors.set(id, await readAnchor(this.work, model, targetOf(first.key), value, others, keyLock))
     return this.anchors.get(id)
   }
+}
+
+/** Checks the references of several records by one statement for each group of them. Returns the errors of each. */
+export async function checkTogether(
+  work: RecordWork,
+  all: readonly References[],
+  isLast: boolean,
+): Promise<ValidationErrors[]> {
+  const groups = new Map<string, Group>()
+  const errors: ValidationErrors[] = []
+  for (const references of all) errors.push(await references.collect(groups, isLast))
+  for (const group of groups.values()) await checkGroup(work, group)
+  return errors
+}
+
+async function checkGroup({ tx }: RecordWork, group: Group): Promise<void> {
+  const { target, referred, where, scope, isSeen, references } = group
+  const read = valueReader(referred)
+  const values = references.flatMap((one) => one.values.map(read)).filter((value) => value !== unreadable)
+  const lock = Object.keys(where).length > 0 ? engineOf(tx.dataSource).rowLocks?.likeKey : undefined
+  const rows = await inParts([...new Set(values)], (part) => {
+    const isOne = { [referred.propertyName]: In([...part]) }
+    const readable = readAlternatives(target, combineAlternatives(where, isOne)) ?? noRecords
+    const conditions = addScope(target, readable, scope)
+    return selectLocked(tx, target, [referred], conditions ?? {}, lock, !isSeen)
+  })
+  const found = new Set(rows.map((row) => String(row[referred.databaseName])))
+  for (const { reference, values: own, errors } of references)
+    if (!own.every((value) => found.has(String(read(value)))))
+      addError(errors, reference.name, ruleOf(reference))
 }
 
 function ruleOf({ key }: Reference): 'reference' | 'references' {

@@ -282,6 +282,100 @@ export class Rows implements InsertingRows {
     return new RecordNotFound(this.metadata.targetName, reason)
   }
 
+  /** Whether several rows can be written by one statement: nobody hears of each, and the database sets nothing that is read back. */
+  get isWrittenTogether(): boolean {
+    return !this.isHeard && !this.version && this.setByUpdate.length === 0
+  }
+
+  /** The values of a record, with which `updateAll` compares later ones. */
+  valuesOf(record: object): unknown[] {
+    return this.cells.map(({ column }) => {
+      const value = valueOf(record, column)
+      return typeof value === 'object' && !(value instanceof Date) ? structuredClone(value) : value
+    })
+  }
+
+  /** The values of a row by the names of its columns. */
+  rowOf(values: readonly unknown[]): Record<string, unknown> {
+    return Object.fromEntries(this.cells.map(({ column, index }) => [column.databaseName, values[index]]))
+  }
+
+  /** Whether a record has other values than its row. */
+  differs(record: object, values: readonly unknown[]): boolean {
+    return this.changesOf(record, values).length > 0
+  }
+
+  /** Inserts the rows of records by one statement, if `isWrittenTogether`, else by one for each. */
+  async insertAll(tx: EntityManager, records: readonly Model[]): Promise<void> {
+    if (!this.isWrittenTogether || !records.every((record) => this.isComplete(record))) {
+      for (const record of records) await this.insert({ tx, isAlone: true }, record)
+      return
+    }
+    const values: unknown[] = []
+    for (const record of records) await listenersOf(record).setGeneratedColumns()
+    await this.insertWritten(
+      tx,
+      records.map((record) => this.writeNewRow(record, values)),
+      values,
+    )
+    for (const record of records) this.fillWithNull(record)
+  }
+
+  /**
+   * Updates the columns of records that differ from their rows, by one statement if `isWrittenTogether`.
+   *
+   * @param changed each record with the values of its row, in the order of `valuesOf`
+   */
+  async updateAll(
+    tx: EntityManager,
+    changed: readonly (readonly [Model, readonly unknown[]])[],
+  ): Promise<void> {
+    if (!this.isWrittenTogether) {
+      const options = { lock: false, changesMore: false }
+      for (const [record] of changed) await this.update({ tx, isAlone: true }, record, options)
+      return
+    }
+    for (const [record] of changed) await listenersOf(record).stampUpdate()
+    const all = changed.map(([record, row]) => ({ record, changes: new Map(this.changesOf(record, row)) }))
+    const cells = this.updated.filter((cell) => all.some(({ changes }) => changes.has(cell)))
+    const values: unknown[] = []
+    const idOf = ({ id }: Model) => this.metadata.dataSource.driver.createParameter('', values.push(id) - 1)
+    const assignments = cells.map((cell) => {
+      const cases = all
+        .filter(({ changes }) => changes.has(cell))
+        .map(
+          ({ record, changes }) =>
+            `WHEN ${idOf(record)} THEN ${this.writeValue(cell, changes.get(cell), values)}`,
+        )
+      return `${cell.name} = CASE ${this.id} ${cases.join(' ')} ELSE ${cell.name} END`
+    })
+    const ids = all.map(({ record }) => idOf(record)).join(', ')
+    const sql = `UPDATE ${this.table} SET ${assignments.join(', ')} WHERE ${this.id} IN (${ids})`
+    await this.execute({ tx, isAlone: true }, sql, values)
+  }
+
+  /** Deletes the rows of records, by one statement if nobody hears of each. */
+  async removeAll(tx: EntityManager, records: readonly Model[]): Promise<void> {
+    if (this.isHeard) {
+      for (const record of records) await this.remove({ tx, isAlone: true }, record)
+      return
+    }
+    await this.onIds(tx, `DELETE FROM ${this.table}`, records)
+  }
+
+  /** Makes the values of a column negative, so that the values that replace them meet no others in a unique index. */
+  async negate(tx: EntityManager, property: string, records: readonly Model[]): Promise<void> {
+    const name = this.cells.find(({ column }) => column.propertyName === property)?.name
+    await this.onIds(tx, `UPDATE ${this.table} SET ${name} = -1 - ${name}`, records)
+  }
+
+  private async onIds(tx: EntityManager, sql: string, records: readonly Model[]): Promise<void> {
+    const { driver } = this.metadata.dataSource
+    const ids = records.map((_record, index) => driver.createParameter('', index)).join(', ')
+    const values = records.map(({ id }) => id)
+    await this.execute({ tx, isAlone: true }, `${sql} WHERE ${this.id} IN (${ids})`, values)
+  }
+
   /** Reads the values of a row, in the order of the cells; undefined if it is missing. */
   private async select(tx: EntityManager, id: unknown, lock: boolean): Promise<unknown[] | undefined> {
     const { sql, parameters } = (this.selection ??= this.buildSelection(tx))

@@ -26,9 +26,11 @@ import { requirePlace, requireTrash } from './trash.js'
 import { workIn, type RecordWork } from './work.js'
 import {
   callParticipants,
+  changesBeside,
   checkParticipants,
   isObserved,
   joinErrors,
+  noteUndone,
   writesBeside,
   type RecordWrite,
 } from './participants.js'
@@ -118,7 +120,11 @@ async function tryWrite(
   try {
     await runWrite(write, links.length === 0, async (inner, isAlone) => {
       const [rows, row, isNew] = [rowsOf(metadata), { tx: inner.tx, isAlone }, write.action === 'create']
-      const [lock, changesMore] = [needsLock(work, record, links), changesLinks(record, links)]
+      const more = !isNew && (await changesBeside(write))
+      const [lock, changesMore] = [
+        more || needsLock(work, record, links),
+        more || changesLinks(record, links),
+      ]
       await (isNew ? rows.insert(row, record) : rows.update(row, record, { lock, changesMore }))
       await writeLinks(inner, record, isNew, links)
     })
@@ -127,6 +133,7 @@ async function tryWrite(
     // The record must not look saved (see `isSaved`).
     Object.assign(record, { id, created_at, updated_at })
     metadata.versionColumn?.setEntityValue(record, version)
+    await noteUndone(write)
     rejectConflict(work, record, error)
     return translate(await violationsOf(work.tx, record, error, work.pathKeys), record, work.translate)
   }

@@ -8,6 +8,7 @@ import { markTranslated } from '../models/validation/added-errors.js'
 import type { Translate } from '../models/validation/validation.js'
 import { translate } from './violations.js'
 import { findRecord } from './find.js'
+import { recordsOf } from './loaded-relations.js'
 import { isTrashed } from './trash.js'
 import type { RecordWork } from './work.js'
 
@@ -45,8 +46,8 @@ export async function createStaleErrors(
     const { name, kind, isList, file } = attribute
     const value: unknown = file ? namesOf(Reflect.get(current, name)) : Reflect.get(current, name)
     const isUnreadable = unreadable.some((field) => field.attribute.name === name)
-    const [ours, theirs] = [record, current].map((one): unknown => Reflect.get(one, name))
-    if (!isUnreadable && textOf(file ? idsOf(ours) : ours) === textOf(file ? idsOf(theirs) : theirs)) continue
+    const [ours, theirs] = [record, current].map((one) => textOf(Reflect.get(one, name), attribute))
+    if (!isUnreadable && ours === theirs) continue
     const isShown = (file !== undefined || (!isList && kind !== 'uuid')) && !isHiddenProperty(model, name)
     const values = { value: isShown ? formatValue(value, attribute, model, t) : undefined }
     const id = `validation.changed${isShown ? '' : '_hidden'}`
@@ -70,8 +71,15 @@ function idsOf(files: unknown): string {
     .join()
 }
 
-/** Returns a string that is the same for equal values, and for lists with the same ids in any order. */
-function textOf(value: unknown): string {
+/** Returns a string that is the same for equal values, for lists with the same ids in any order, and for the same lines. */
+function textOf(value: unknown, { lines, file }: Attribute): string {
+  if (file) return idsOf(value)
+  if (lines) {
+    const names = ['id', ...lines.fields]
+    return JSON.stringify(
+      recordsOf(value).map((line) => names.map((name) => Reflect.get(line, name) ?? null)),
+    )
+  }
   return JSON.stringify(Array.isArray(value) ? value.toSorted() : (value ?? null))
 }
 

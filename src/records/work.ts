@@ -16,6 +16,8 @@ export interface RecordWork {
   readonly request?: object
   /** `matched` if `If-Match` contains the version of the record that is written, `stale` if the body has another version. */
   comparison?: 'stale' | 'matched' | undefined
+  /** The attributes of a record that the request has set, with the values that they had before. */
+  bound?(record: object): ReadonlyMap<string, unknown>
   /**
    * Returns the conditions that the records of a model must meet in the request; undefined if there are none.
    *

@@ -1,7 +1,7 @@
 import type { Context, Middleware } from '../context.js'
 import type { Assets } from '../http/static/assets.js'
 import { pooledRandomBytes } from '../common/random.js'
-import { submittedValue } from '../http/binder.js'
+import { sentRowsOf, submittedValue } from '../http/binder.js'
 import { markSecret } from '../http/private-responses.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import type { RouteTable } from '../routing/route-table.js'
@@ -18,6 +18,7 @@ import type { CollectionLink, ViewContext } from './view-context.js'
  */
 export class PageContext implements ViewContext {
   readonly submittedValue = submittedValue
+  readonly sentRows = sentRowsOf
   readonly paths: ViewContext['paths']
   readonly currentUrl: string
   readonly locale: string
@@ -35,6 +36,10 @@ export class PageContext implements ViewContext {
     // A page has about a hundred translations, so the data that they share is read once.
     this.locale = ctx.locale
     this.catalog = ctx.catalog
+  }
+
+  get fields(): readonly string[] | undefined {
+    return this.ctx.route?.resource?.fields
   }
 
   get csrfToken(): string | undefined {

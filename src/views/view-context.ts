@@ -34,6 +34,13 @@ export interface ViewContext {
   can?(ability: string, record: object): boolean
   /** The submitted value of a field, if it could not be read as the field's type; else undefined. */
   submittedValue?(record: object, field: string): unknown
+  /** The rows of a list that the request has sent, and the number of blank ones; undefined if it has sent none. */
+  sentRows?(
+    record: object,
+    list: string,
+  ): { rows: readonly { line: object; isRemoved: boolean }[]; blank: number } | undefined
+  /** The attributes that a request to the resource of the page may set; undefined for all. */
+  readonly fields?: readonly string[] | undefined
 }
 
 /** A link to a collection: `{ name: 'comments', ids: ['comments'], path: '/posts/1/comments' }`. */

@@ -25,7 +25,12 @@ function inOrder(plain: unknown, value: unknown): unknown {
     return plain.some(isOutOfOrder) ? plain.map((item, index) => inOrder(item, values[index])) : plain
   }
   if (!isOutOfOrder(plain)) return plain
-  const members = new Map<string, unknown>(Object.entries(plain))
+  const members = new Map<string, unknown>(
+    Object.entries(plain).map(([name, inner]) => [
+      name,
+      Array.isArray(inner) ? inOrder(inner, Reflect.get(Object(value), name)) : inner,
+    ]),
+  )
   const { constructor }: { constructor?: unknown } = Object(value)
   const model = typeof constructor === 'function' ? constructor : Object
   const names = membersOf(model).filter((name) => members.has(name))

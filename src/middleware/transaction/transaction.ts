@@ -3,6 +3,7 @@ import type { Next } from 'koa'
 import type { Logger } from 'pino'
 import type { Context, Hooks, Middleware } from '../../context.js'
 import type { Database } from '../../database/database.js'
+import { hasNestedLists } from '../../models/attributes/nested-lists.js'
 import { linksOf } from '../../records/links.js'
 import { chainsOf } from '../../records/within.js'
 import { declaredLists, logListWarnings } from '../../records/lists/list-warnings.js'
@@ -113,6 +114,7 @@ class Requests implements Hooks {
   }
 
   async checkRoutes(routes: readonly DeclaredRoute[], logger: Logger, env: string): Promise<void> {
+    if (hasNestedLists()) (await import('../../records/nested/declaration.js')).checkNested(this.database)
     // They reject wrong properties with `@RelationIds`, and wrong names of `@Within`.
     for (const metadata of this.database.entityMetadatas) {
       linksOf(metadata)

@@ -3,6 +3,7 @@ import type { ColumnMetadataArgs } from 'typeorm/metadata-args/ColumnMetadataArg
 import { memoizeByObject } from '../../common/memoize.js'
 import { ownFiles, type FileAttribute } from './file-attributes.js'
 import { kindOf, type Attribute, type AttributeKind } from './kinds.js'
+import { ownNestedLists, type NestedList } from './nested-lists.js'
 import { ownRelationIds, type RelationIdsProperty } from './relation-ids.js'
 
 export { kindOf, type Attribute, type AttributeKind }
@@ -11,7 +12,7 @@ export { kindOf, type Attribute, type AttributeKind }
  * The attributes of a model that a client may set: its regular columns, the inherited ones first. They leave out the id,
  * the datetimes that the framework sets, a version, generated columns, columns that are hidden (`select: false`) or not
  * written (`insert: false`, `update: false`), and columns whose type has no textual form (a blob, an array). The lists of
- * `@RelationIds` follow the columns, and then the attributes with files, instead of their columns.
+ * `@RelationIds` follow the columns, then the attributes with files, instead of their columns, and then the lists of `@Nested`.
  */
 export const attributesOf = memoizeByObject((model: Function): Attribute[] => [
   ...columnsOf(model)
@@ -30,7 +31,25 @@ export const attributesOf = memoizeByObject((model: Function): Attribute[] => [
     ...(file.isList && { isList: true }),
     file,
   })),
+  ...nestedListsOf(model).map((lines): Attribute => ({
+    name: lines.name,
+    kind: 'json',
+    nullable: false,
+    isList: true,
+    nested: lines.line,
+    lines,
+  })),
 ])
+
+/** The lists of a model with `@Nested`, the inherited ones first. */
+export const nestedListsOf = memoizeByObject((model: Function): readonly NestedList[] =>
+  ancestorsOf(model).flatMap(ownNestedLists),
+)
+
+/** The attributes of a line that a request may set. */
+export function lineAttributes({ line, fields }: NestedList): Attribute[] {
+  return attributesOf(line).filter(({ name, isList }) => fields.includes(name) && !isList)
+}
 
 /** The attributes of a model that contain files, the inherited ones first. */
 export const filesOf = memoizeByObject((model: Function): readonly FileAttribute[] =>

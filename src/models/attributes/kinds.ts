@@ -1,6 +1,7 @@
 import type { ColumnType, TableColumnOptions } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { FileAttribute } from './file-attributes.js'
+import type { NestedList } from './nested-lists.js'
 import * as readers from './readers.js'
 
 /** The kind of an attribute's values, independent of the engine's column types. */
@@ -31,6 +32,8 @@ export interface Attribute {
   file?: FileAttribute
   /** The class of the objects of `@ValidateNested`, which `ctx.bind` creates. */
   nested?: Function
+  /** The list of `@Nested`, whose objects are records of a model. */
+  lines?: NestedList
   /** The values of an enum. */
   values?: Array<string | number>
   /** The maximum number of characters of a string. */

@@ -1,7 +1,7 @@
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { UntypedAttribute } from '../../errors.js'
 import { memoizeByObject } from '../../common/memoize.js'
-import { isEntity, type Attribute, type AttributeKind } from './attributes.js'
+import { attributesOf, isEntity, type Attribute, type AttributeKind } from './attributes.js'
 import { transformRules } from './transform-metadata.js'
 import { getMetadataStorage } from '../validation/class-validator.js'
 
@@ -46,10 +46,11 @@ const attributesByName = memoizeByObject(
     new Map(validatedProperties(model).map((name) => [name, plainAttributeOf(model, name)])),
 )
 
-/** The attributes of a class that contain objects of other classes; none of a model. */
-export const nestedAttributesOf = memoizeByObject((model: Function): readonly Attribute[] =>
-  isEntity(model) ? [] : [...attributesByName(model).values()].flatMap((one) => (one?.nested ? one : [])),
-)
+/** The attributes of a class that contain objects of other classes; of a model, its lists with `@Nested`. */
+export const nestedAttributesOf = memoizeByObject((model: Function): readonly Attribute[] => {
+  const all = isEntity(model) ? attributesOf(model) : attributesByName(model).values()
+  return [...all].flatMap((one) => (one?.nested ? one : []))
+})
 
 /** The rules of class-validator that a property has. */
 export function rulesOf(model: Function, name: string): readonly ValidationMetadata[] {

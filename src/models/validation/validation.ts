@@ -2,8 +2,10 @@ import type { ValidationArguments, ValidationError, ValidationOptions } from 'cl
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { ValidationErrors } from '../../errors.js'
 import { memoizeByObject } from '../../common/memoize.js'
-import { humanize, recordName } from '../../naming/words.js'
-import { attributesOf } from '../attributes/attributes.js'
+import { collectionName, humanize, itemName, recordName, wordsOf } from '../../naming/words.js'
+import { attributesOf, nestedListsOf } from '../attributes/attributes.js'
+import type { NestedList } from '../attributes/nested-lists.js'
+import { placeOf } from '../record-state.js'
 import { isMetExactly } from './exact-rules.js'
 import { brokenRules, getMetadataStorage, ValidateBy } from './class-validator.js'
 import { validatedProperties } from '../attributes/plain-attributes.js'
@@ -33,10 +35,12 @@ export async function validate(
   unread?: ValidationErrors,
 ): Promise<ValidationErrors | undefined> {
   const results = await brokenRules(record, { forbidUnknownValues: false, stopAtFirstError: false })
-  if (results.length === 0 && !unread?.fields.size) return undefined
+  const lists = nestedListsOf(record.constructor)
+  if (results.length === 0 && !unread?.fields.size && lists.length === 0) return undefined
   const errors = new ValidationErrors()
   for (const [field, violations] of unread?.fields ?? []) errors.fields.set(field, [...violations])
   for (const error of results) addError(errors, error, record, '', t, unread)
+  for (const list of lists) await validateList(errors, record, list, t, unread)
   if (errors.isEmpty) return undefined
   return errors.fields.size > 1 ? sortErrors(errors, record) : errors
 }
@@ -53,6 +57,38 @@ function sortErrors(errors: ValidationErrors, record: object): ValidationErrors 
   const sorted = new ValidationErrors()
   for (const name of new Set([...declared, ...fields])) sorted.fields.set(name, errors.fields.get(name) ?? [])
   return sorted
+}
+
+/** Validates the lines of a record, and their number. A record without the property keeps its lines. */
+async function validateList(
+  errors: ValidationErrors,
+  record: object,
+  list: NestedList,
+  t: Translate | undefined,
+  unread: ValidationErrors | undefined,
+): Promise<void> {
+  const { name, min, max } = list
+  const isNew = Reflect.get(record, 'created_at') === undefined
+  const lines: unknown = Reflect.get(record, name) ?? (isNew ? [] : undefined)
+  if (!Array.isArray(lines) || unread?.fields.has(name)) return
+  if (lines.length < min || lines.length > max) {
+    const { rule, own, values } = wrongNumber(list, lines.length)
+    errors.add(name, rule, messageOf(record.constructor, name, rule, values, { own }, t), values)
+  }
+  for (const [index, line] of lines.entries()) {
+    if (unread?.fields.has(`${name}.${placeOf(line, index)}`)) continue
+    const results = await brokenRules(line, { forbidUnknownValues: false, stopAtFirstError: false })
+    const prefix = `${name}.${placeOf(line, index)}.`
+    for (const error of results) addError(errors, error, line, prefix, t, unread)
+  }
+}
+
+/** The error of a list with too few lines, or too many. */
+export function wrongNumber({ name, min, max }: NestedList, count: number) {
+  const { one, many } = wordsOf(itemName(name), collectionName(itemName(name)))
+  const values = { attribute: humanize(name), one, many, count: count < min ? min : max }
+  if (count > max) return { rule: 'nested_max', own: `Add at most ${max} ${many}.`, values }
+  return { rule: 'nested_min', own: `Add at least ${min === 1 ? `one ${one}` : `${min} ${many}`}.`, values }
 }
 
 /** Requires a value: text that is not blank, or any other value except null and undefined. */

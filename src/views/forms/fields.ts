@@ -21,7 +21,7 @@ export type FieldOptions = Attributes & { label?: string; hint?: string }
 
 /** The parts of the fields of a form: labels, hints, errors, and the ids that connect them. */
 export class Fields {
-  /** @param name the beginning of the ids */
+  /** @param name the model's name in ids of translations, and the beginning of the ids of elements */
   constructor(
     protected readonly context: ViewContext,
     protected readonly name: string,
@@ -34,7 +34,7 @@ export class Fields {
     const messages = entries.flatMap(([attribute, texts]) =>
       texts.map((text) =>
         isShown(attribute)
-          ? html`<li><a href="#${this.idOf(attribute)}">${text}</a></li>`
+          ? html`<li><a href="#${this.idOf(attribute)}">${this.placeIn(attribute)}${text}</a></li>`
           : html`<li>${text}</li>`,
       ),
     )
@@ -65,7 +65,7 @@ export class Fields {
   protected attributesOf(attribute: string, options: FieldOptions, defaults: Attributes = {}): Html {
     return attributes({
       id: this.idOf(attribute),
-      name: attribute,
+      name: this.nameOf(attribute),
       ...defaults,
       ...options,
       label: undefined,
@@ -105,10 +105,25 @@ export class Fields {
 
   /** The id of a field or of one of its parts. */
   protected idOf(attribute: string, part?: string): string {
-    return [this.name, attribute, part].filter(Boolean).join('_')
+    return [this.idBase(), attribute.replaceAll('.', '_'), part].filter(Boolean).join('_')
   }
 
-  private messagesOf(attribute: string): string[] {
+  /** The beginning of the ids. */
+  protected idBase(): string {
+    return this.name
+  }
+
+  /** The name of a field in the body of the form. */
+  protected nameOf(attribute: string): string {
+    return attribute
+  }
+
+  /** The place of an attribute in messages of the summary, for example `Line 2: `. */
+  protected placeIn(_attribute: string): string {
+    return ''
+  }
+
+  protected messagesOf(attribute: string): string[] {
     return this.errors?.on(attribute) ?? []
   }
 }

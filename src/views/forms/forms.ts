@@ -17,7 +17,9 @@ import { isNewRecord } from '../../records/save.js'
 import { sizeText } from '../../http/body/rejected-files.js'
 import { versionField } from '../../http/preconditions.js'
 import { recordName } from '../../naming/words.js'
-import { attributes, html, inputTag, type Html } from '../html.js'
+import { attributes, html, inputTag, type Attributes, type Html } from '../html.js'
+import { aRow, rowsOf, rowTitle, type FormRow } from './rows.js'
+import { ValidationErrors } from '../../errors.js'
 import { canHold } from './input-types.js'
 import {
   dateTimeValue,
@@ -103,7 +105,7 @@ export class Form extends Fields {
     const hint = this.context.t(timeZone === 'UTC' ? 'kit.utc' : 'kit.time_zone', { zone })
     const format = (value: unknown) => dateTimeValue(value, timeZone)
     const withOffset = dateTimeWithOffset(this.currentValue(attribute), timeZone)
-    const hidden = withOffset === undefined ? undefined : hiddenField(attribute, withOffset)
+    const hidden = withOffset === undefined ? undefined : hiddenField(this.nameOf(attribute), withOffset)
     return this.input('datetime-local', attribute, format, { step: 'any', hint, ...options }, hidden)
   }
 
@@ -128,7 +130,7 @@ export class Form extends Fields {
     const checked = value === true || value === 'true'
     const input = this.attributesOf(attribute, options, { type: 'checkbox', value: 'true', checked })
     return html`<div class="field checkbox">
-      ${hiddenField(attribute, unticked)}${inputTag(input)}
+      ${hiddenField(this.nameOf(attribute), unticked)}${inputTag(input)}
       <label for="${this.idOf(attribute)}">${this.labelOf(attribute, options)}</label>
       ${this.hintOf(attribute, options.hint)}${this.errorOf(attribute)}
     </div>`
@@ -154,7 +156,7 @@ export class Form extends Fields {
     return this.field(
       attribute,
       options,
-      html`${options.multiple && hiddenField(attribute, '')}<select${this.attributesOf(attribute, options)}>
+      html`${options.multiple && hiddenField(this.nameOf(attribute), '')}<select${this.attributesOf(attribute, options)}>
         ${!options.multiple && !(options.required && isChosen) && blank}${offered.choices.map((choice) =>
           option(choice, selected, (word) => this.wordLabel(attribute, word)),
         )}
@@ -181,7 +183,7 @@ export class Form extends Fields {
     })
     return html`<fieldset${group}>
       <legend>${this.labelOf(attribute, options)}</legend>
-      ${this.hintOf(attribute, hint)}${hiddenField(attribute, '')}${boxes}
+      ${this.hintOf(attribute, hint)}${hiddenField(this.nameOf(attribute), '')}${boxes}
       ${isEmpty && html`<p>${this.context.t('kit.empty')}</p>`}${this.errorOf(attribute)}
     </fieldset>`
   }
@@ -210,6 +212,45 @@ export class Form extends Fields {
       'data-files-message': max && this.context.t('validation.file_size', values),
       ...options,
     })
+  }
+
+  /**
+   * The rows of a list with `@Nested`: those that were sent, or those of the record, and empty ones. Each has the methods of a form.
+   *
+   * @example
+   * ```pug
+   * each row in form.rows('lines')
+   *   fieldset.row
+   *     != row.hiddenFields()
+   *     != row.number('quantity')
+   *     != row.remove()
+   * != form.addRow('lines')
+   * ```
+   * @throws DeclarationError when the model has no such list, or when the `fields` of the resource lack it
+   */
+  rows(name: string): Row[] {
+    const { context, record, errors } = this
+    return rowsOf(context, record, this.name, name).map(
+      (row) => new Row(context, row, `${this.idOf(name)}`, errors),
+    )
+  }
+
+  /** Renders the errors of a list, and the button that adds rows. Without JavaScript, it sends the form, which is shown again. */
+  addRow(name: string): Html {
+    const button = attributes({
+      type: 'submit',
+      id: this.idOf(name),
+      formaction: `${this.action}${this.action.includes('?') ? '&' : '?'}rows=${name}`,
+      formnovalidate: true,
+      'data-add-row': name,
+      'aria-describedby': this.descriptionOf(name, undefined),
+    })
+    return html`${this.errorOf(name)}<button${button}>${this.context.t('kit.add_row', { row: aRow(this.context, this.name, name) })}</button>`
+  }
+
+  protected override placeIn(attribute: string): string {
+    const [, name, index] = /^(\w+)\.(\d+)\./.exec(attribute) ?? []
+    return name === undefined ? '' : `${rowTitle(this.context, this.name, name, Number(index))}: `
   }
 
   /** Renders the button that sends the form. If the form has a file field, it sends the form as multipart. */
@@ -264,7 +305,7 @@ export class Form extends Fields {
       multiple: undefined,
       type: 'checkbox',
       id,
-      name: attribute,
+      name: this.nameOf(attribute),
       value,
       checked: this.values(attribute).includes(value),
       'aria-invalid': this.invalidOf(attribute),
@@ -281,7 +322,13 @@ export class Form extends Fields {
     const others = this.values(attribute).filter((value) => value !== '' && !offered.includes(value))
     return (others.length > 0 ? others : ['']).map((value, index) => {
       const id = this.partId(attribute, offered.length + index)
-      const input = { type: 'text', id, name: attribute, value, 'aria-invalid': this.invalidOf(attribute) }
+      const input = {
+        type: 'text',
+        id,
+        name: this.nameOf(attribute),
+        value,
+        'aria-invalid': this.invalidOf(attribute),
+      }
       return html`<label for="${id}">${this.context.t('kit.another_id')}</label>
         ${inputTag(attributes(input))}`
     })
@@ -319,5 +366,56 @@ export class Form extends Fields {
 
   private wordLabel(attribute: string, word: string): string {
     return label(this.context, `${this.name}.${attribute}.${word}`)
+  }
+}
+
+/** A row of a form: the fields of one line. */
+export class Row extends Form {
+  /** @param base the beginning of the ids of all rows */
+  constructor(
+    context: ViewContext,
+    private readonly row: FormRow,
+    private readonly base: string,
+    errors: ValidationErrors | undefined,
+  ) {
+    const own = new ValidationErrors()
+    const prefix = `${row.list}.${row.index}.`
+    for (const [field, violations] of errors?.fields ?? [])
+      if (`${field}.`.startsWith(prefix)) own.fields.set(field.slice(prefix.length), violations)
+    super(context, row.line, { action: '', errors: own })
+  }
+
+  /** Renders the legend of the row, its errors, and the hidden fields with the id and the place of the line. */
+  override hiddenFields(): Html {
+    const { index, line, title } = this.row
+    const id: unknown = Reflect.get(line, 'id')
+    return html`<legend id="${this.idBase()}" tabindex="-1">${title}</legend>
+      ${typeof id === 'string' && hiddenField(this.nameOf('id'), id)}${hiddenField(this.nameOf('position'), String(index))}${this.errorOf('')}`
+  }
+
+  /** Renders a checkbox that removes the line when the form is sent. An empty row, which costs nothing, has none. */
+  remove(): Html {
+    const { title, isRemoved, isEmpty } = this.row
+    if (isEmpty) return html``
+    const id = this.idOf('_remove')
+    const box = { type: 'checkbox', id, name: this.nameOf('_remove'), value: 'true', checked: isRemoved }
+    return html`<div class="field checkbox remove-row">
+      ${inputTag(attributes(box))}
+      <label for="${id}">${this.context.t('kit.remove_row', { title })}</label>
+    </div>`
+  }
+
+  protected override idBase(): string {
+    return `${this.base}_${this.row.index}`
+  }
+
+  protected override nameOf(attribute: string): string {
+    return `${this.row.list}[${this.row.index}][${attribute}]`
+  }
+
+  /** A browser must not require the fields of a new row, which is dropped if it is blank. */
+  protected override attributesOf(attribute: string, options: FieldOptions, defaults: Attributes = {}): Html {
+    const isNew = isNewRecord(this.row.line)
+    return super.attributesOf(attribute, isNew ? { ...options, required: undefined } : options, defaults)
   }
 }
