@@ -21,6 +21,7 @@ export interface JobContext extends Pick<
   | 'load'
   | 'save'
   | 'destroy'
+  | 'restore'
   | 'afterCommit'
   | 't'
   | 'locale'

@@ -10,7 +10,10 @@ import { filesOf, planOf } from './resource-generator.js'
 import type { ResourcePlan } from './resource-plan.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
-export type ModelOptions = Pick<ResourceArguments, 'attributes' | 'unique' | 'locking' | 'spec' | 'now'>
+export type ModelOptions = Pick<
+  ResourceArguments,
+  'attributes' | 'unique' | 'locking' | 'trash' | 'spec' | 'now'
+>
 
 /**
  * Returns the steps that generate a model without a resource: its class, its spec and the migration for its table.
@@ -31,8 +34,14 @@ export function modelActions(folder: string, word: string, options: ModelOptions
  */
 export function modelDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
   const recorded = recordedResource(migrationIn(folder, `create_${namesOf(word).plural}`))
-  const { attributes = [], unique = [], locking = false, spec = 'placeholder' } = recorded?.options ?? {}
-  const options = { attributes, unique, locking, spec }
+  const {
+    attributes = [],
+    unique = [],
+    locking = false,
+    trash = false,
+    spec = 'placeholder',
+  } = recorded?.options ?? {}
+  const options = { attributes, unique, locking, trash, spec }
   const actions = stepsOf(folder, planOf(folder, recorded?.word ?? word, options, 'model'), options)
   if (!recorded) rejectUnrecorded(folder, 'model', word, actions)
   return destructionOf(folder, actions, hasRun)

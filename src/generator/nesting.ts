@@ -35,8 +35,9 @@ type Found = Names & { finder: Finder }
  *
  * @param isGuarded whether the outermost parent has a policy, so that it is found before each item, too
  * @param owner the model that owns the records
+ * @param hasTrash whether an item is also found in the trash
  */
-export function nestingOf(names: Names, isGuarded: boolean, owner?: Names): Nesting {
+export function nestingOf(names: Names, isGuarded: boolean, owner?: Names, hasTrash = false): Nesting {
   const { parent, isSingular, one } = names
   const ancestors = parentsOf(names).toReversed()
   // An item has no column for its grandparent, so the path helpers need its parents. They do not need the outermost parent,
@@ -48,10 +49,11 @@ export function nestingOf(names: Names, isGuarded: boolean, owner?: Names): Nest
   const before = isDeep || isGuarded ? parents : []
   const parentRecords = inPaths.map((each) => each.one).join(', ')
   const key = `${parent?.singular}_id`
+  const item = isSingular ? singularFinder(names, owner) : finderOf(names, before.length > 0)
   return {
     parents,
     before,
-    item: isSingular ? singularFinder(names, owner) : finderOf(names, before.length > 0),
+    item: hasTrash ? alsoTrashed(item) : item,
     where: parent ? `{ ${key}: ${parent.one}.id }` : '{}',
     parentRecords,
     records: isSingular ? '' : isDeep ? `${parentRecords}, ${one}` : one,
@@ -88,6 +90,15 @@ function singularFinder({ model }: Names, owner: Names | undefined): Finder {
     `if (!found) throw new RecordNotFound('${model}')`,
     `return ctx.find(${model}, found.id)`,
   )
+}
+
+/** Lets a method also find a trashed record: `this.findPost(ctx, { trashed: true })`. */
+function alsoTrashed({ parameters, body, ...others }: Finder): Finder {
+  return {
+    ...others,
+    parameters: `${parameters}, options?: FindRecordOptions`,
+    body: body.map((line) => line.replace(/\)$/, ', options)')),
+  }
 }
 
 function finder(...body: string[]): Finder {

@@ -13,6 +13,7 @@ export interface FileChoices {
   pages: boolean
   /** Whether the resource has a list. */
   list: boolean
+  trash: boolean
 }
 
 /** A file, and whether a command writes it. */
@@ -63,6 +64,11 @@ export const RESOURCE_FILES: readonly ResourceFile[] = [
     scaffold: 'resource/templates/index.pug.ejs',
     target: `${PAGES}/index.pug`,
     when: (has) => has.pages && has.list,
+  },
+  {
+    scaffold: 'resource/templates/trash.pug.ejs',
+    target: `${PAGES}/trash.pug`,
+    when: (has) => has.pages && has.trash,
   },
   { scaffold: 'resource/templates/show.pug.ejs', target: `${PAGES}/show.pug`, when: (has) => has.pages },
   { scaffold: 'resource/templates/new.pug.ejs', target: `${PAGES}/new.pug`, when: (has) => has.pages },

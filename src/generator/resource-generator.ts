@@ -58,6 +58,8 @@ export function resourceActions(folder: string, word: string, options: ResourceA
   const inPolicy = plan.team ? ['scope', 'role', 'atLeast', 'reaches'] : owner ? ['scope'] : []
   const taken = plan.routes.find(({ handler }) => inPolicy.includes(handler))
   if (taken) throw new BadRoute(taken.word, `the name "${taken.handler}" is reserved in a policy`)
+  const moving = plan.hasTrash && plan.routes.find(({ handler }) => TRASH_HANDLERS.includes(handler))
+  if (moving) throw new BadRoute(moving.word, `--trash adds the handler "${moving.handler}"`)
   if (owner) requireModel(folder, owner)
   rejectImportedNames(plan)
   const steps = stepsOf(folder, plan, options)
@@ -137,11 +139,19 @@ export function planOf(
   const belongsTo = [...new Set([parent, owner, team?.names].flatMap((one) => one?.singular ?? []))]
   const keys = belongsTo.map((singular) => `${singular}_id`)
   const hasVersion = options.locking ?? false
-  const taken = [...belongsTo, ...keys, ...(hasVersion ? ['lock_version'] : [])]
+  const hasTrash = options.trash ?? false
+  const taken = [
+    ...belongsTo,
+    ...keys,
+    ...(hasVersion ? ['lock_version'] : []),
+    // MariaDB has the second one, for unique indexes.
+    ...(hasTrash ? ['deleted_at', 'outside_trash'] : []),
+  ]
   const parsed = parseAttributes(options.attributes ?? [], taken)
   // Each owner has only one record of a singular resource, so that its values can only be unique among all owners.
   const within = names.isSingular ? [] : keys
-  const attributes = within.length > 0 ? parsed.map(withoutUnique) : parsed
+  // A unique index of a table with a trash ignores trashed records, which no column can declare.
+  const attributes = within.length > 0 || hasTrash ? parsed.map(withoutUnique) : parsed
   const list = parseList(
     options,
     attributes.filter(({ file }) => !file),
@@ -150,11 +160,15 @@ export function planOf(
     throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
   if (names.isSingular && (options.csv ?? options.import ?? options.bulk) !== undefined)
     throw new CommandError('A singular resource has no list. Leave out --csv, --import and --bulk.')
+  if (names.isSingular && hasTrash)
+    throw new CommandError('A singular resource has no list, and so no trash. Leave out --trash.')
   const accounts = accountsOf(folder)
   const routes = parseRoutes(options.route ?? [], names)
   const uniques = withKeys(
     [
-      ...parsed.filter(({ isUnique }) => isUnique && within.length > 0).map(({ name }) => [name]),
+      ...parsed
+        .filter(({ isUnique }) => isUnique && (within.length > 0 || hasTrash))
+        .map(({ name }) => [name]),
       ...(options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
     ],
     within,
@@ -183,6 +197,7 @@ export function planOf(
     team,
     home: parentsOf(names).some(({ model }) => model === anyTeam?.names.model) ? anyTeam : undefined,
     hasVersion,
+    hasTrash,
     accounts,
     publicAttributes: accounts ? publicAttributesOf(folder, accounts) : [],
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
@@ -255,6 +270,7 @@ export function filesOf(
     texts: kind === 'web',
     pages: kind === 'web' && !options.skipTemplates,
     list: !names.isSingular,
+    trash: plan.hasTrash,
   }
   const migration = migrationNames(
     folder,
@@ -268,14 +284,29 @@ export function filesOf(
   return renderFiles(folder, written, paths, locals)
 }
 
+/** The handlers of a trash. */
+const TRASH_HANDLERS: readonly string[] = ['trash', 'restore', 'purge', 'findTrash']
+
 /** The combinations of options that a resource cannot have. */
 function rulesOf(
-  { owner, team, home, ownerOf, hasRoles, accounts, hasVersion, model, names, attributes }: ResourcePlan,
+  {
+    owner,
+    team,
+    home,
+    ownerOf,
+    hasRoles,
+    accounts,
+    hasVersion,
+    hasTrash,
+    model,
+    names,
+    attributes,
+  }: ResourcePlan,
   options: ResourceArguments,
 ): Rule[] {
   const params = parentsOf(names).map(({ param }) => param)
   const fixed = attributes.find(({ name }) => params.includes(name))
-  const option = owner || team ? '--owner' : hasVersion && '--locking'
+  const option = owner || team ? '--owner' : hasVersion ? '--locking' : hasTrash && '--trash'
   const key = owner && `${owner.singular}_id`
   return [
     [
@@ -319,10 +350,20 @@ function rulesOf(
 }
 
 /** @throws CommandError when a model has the name of a class of resource-kit that the same file imports */
-function rejectImportedNames({ names, model, attributes, routes, list, owner, team }: ResourcePlan): void {
+function rejectImportedNames({
+  names,
+  model,
+  attributes,
+  routes,
+  list,
+  owner,
+  team,
+  hasTrash,
+}: ResourcePlan): void {
   const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
   const imports = [
     { isUsed: routes.length > 0 || hasFiles(attributes), classes: ['Route'], options: '--route or files' },
+    { isUsed: hasTrash, classes: ['Route', 'FindRecordOptions'], options: '--trash' },
     { isUsed: hasFiles(attributes), classes: ['StoredFile', 'HasFile', 'HasFiles'], options: 'files' },
     { isUsed: list, classes: ['Queryable'], options: '--filter, --sort and --search' },
     { isUsed: names.isSingular, classes: ['HttpError', 'RecordNotFound', 'Use'], options: '--singular' },

@@ -1,6 +1,7 @@
 import {
   isReference,
   isTitle,
+  trashAttributes,
   versionAttributes,
   type Attribute,
   type ReferenceAttribute,
@@ -23,7 +24,7 @@ import { tableLocals, uniqueIndex, whyIndexed } from './tables.js'
 export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: ReadonlySet<string>) {
   const { names, model, list, owner, guards } = plan
   const isRootGuarded = guards.some(({ parent }) => parent === undefined)
-  const nesting = nestingOf({ ...names, model: model.model }, isRootGuarded, owner)
+  const nesting = nestingOf({ ...names, model: model.model }, isRootGuarded, owner, plan.hasTrash)
   const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
   const references = attributes.filter(isReference)
   const choices = choicesOf(names.one, references)
@@ -51,13 +52,14 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
       importPath: defaultPathName(`${names.fullPath}/import`),
     },
     order: orderOf(list),
+    hasTrash: plan.hasTrash,
     ...routeLocals(plan.routes, names, nesting),
     ...handlerLocals(plan, nesting, attributes, choices),
     ...headingLocals(plan, attributes),
     pages: pagesOf(plan, nesting, references, choices, freshLocals(plan, nesting).fresh),
     /** The name of the record in translation ids and in XML. */
     record: model.singular,
-    labels: labelsOf(model.singular, attributes, otherIds),
+    labels: labelsOf(model.singular, attributes, otherIds, plan.hasTrash ? ['deleted_at'] : []),
     yaml,
     ...pathLocals(names, nesting),
     behind: behindOf(plan),
@@ -80,9 +82,10 @@ function handlerLocals(
   const file = `src/actions/${names.file}`
   const policy = `src/policies/${model.singular}`
   const find = `await this.find${model.model}(${nesting.item.arguments})`
+  const findTrashed = `await this.find${model.model}(${nesting.item.arguments}, { trashed: true })`
   const hasPages = kind === 'web'
   return {
-    handlers: HANDLERS.filter(
+    handlers: [...HANDLERS, ...(plan.hasTrash ? ['trash', 'restore', 'purge'] : [])].filter(
       (name) => !(names.isSingular && name === 'list') && (hasPages || !FORMS.includes(name)),
     ),
     /** The path of an item in doc comments. */
@@ -120,6 +123,7 @@ function handlerLocals(
     ),
     ...freshLocals(plan, nesting),
     find,
+    findTrashed,
     /** The parent whose policy the handlers call, because the resource has none. */
     guard: owner || team ? undefined : guards[0]?.one,
     parentPath: names.parent && relativePath(file, `src/actions/${names.parent.file}`),
@@ -129,11 +133,15 @@ function handlerLocals(
 }
 
 /** The methods of a policy, with the role from which on they allow something. Deleting needs one role more than writing. */
-function abilitiesOf({ roles, write }: Team, { routes }: ResourcePlan) {
+function abilitiesOf({ roles, write }: Team, { routes, hasTrash }: ResourcePlan) {
   const destroy = roles[Math.max(0, roles.indexOf(write) - 1)] ?? write
   const changes = routes.filter(({ method }) => method !== 'GET').map(({ handler }) => handler)
   const writing = ['create', 'update', ...changes.filter((name) => name !== 'destroy')]
-  return [...writing.map((name) => ({ name, role: write })), { name: 'destroy', role: destroy }]
+  const deleting = ['destroy', ...(hasTrash ? ['restore', 'purge'] : [])]
+  return [
+    ...writing.map((name) => ({ name, role: write })),
+    ...deleting.map((name) => ({ name, role: destroy })),
+  ]
 }
 
 /** The source of a new record. That of a team has the keys from the beginning, because policies decide by them. */
@@ -223,19 +231,30 @@ function headingLocals(
 }
 
 /** The variables of the model and of its migration. */
-function modelLocals({ names, attributes, uniques, list, owner, team, hasVersion }: ResourcePlan) {
-  const all = hasVersion ? [...attributes, ...versionAttributes()] : attributes
+function modelLocals({ names, attributes, uniques, list, owner, team, hasVersion, hasTrash }: ResourcePlan) {
+  const all = [
+    ...attributes,
+    ...(hasVersion ? versionAttributes() : []),
+    ...(hasTrash ? trashAttributes() : []),
+  ]
   const other = team?.names.model === names.parent?.model ? undefined : team?.names
   const belongsTo = [owner, other, names.parent].filter((one) => one !== undefined)
   const keys = belongsTo.map(({ singular }) => `${singular}_id`)
   // The list of a resource has a condition on its parent, and one on its owner, if it has them.
   const leading = names.isSingular ? [] : keys.toReversed()
   const onePerOwner = names.isSingular && owner ? [keys] : []
-  const pairs = [...onePerOwner, ...uniques].map((columns) => uniqueIndex(columns, names.words.many))
+  const pairs = [...onePerOwner, ...uniques].map((columns) =>
+    uniqueIndex(columns, names.words.many, hasTrash),
+  )
   const own = indexesOf(names, all, list, leading, belongsTo.at(-1)?.words.aOne)
-  // A unique index with the same first columns also sorts and finds.
-  const indices = [...own.filter((one) => !uniques.some((columns) => isBeginning(columns, one))), ...pairs]
-  const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list), team?.names)
+  // A unique index with the same first columns also sorts and finds, unless it leaves out trashed records.
+  const kept = own.filter((one) => hasTrash || !uniques.some((columns) => isBeginning(columns, one)))
+  const lists = {
+    columns: ['deleted_at', 'id'],
+    why: `Lists the ${names.words.many} outside of the trash, or in it.`,
+  }
+  const indices = [...kept, ...(hasTrash ? [lists] : []), ...pairs]
+  const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list), team?.names, hasTrash)
   const related = [...all.flatMap(({ reference }) => reference?.model ?? []), ...belongsTo]
   return {
     ...table,
@@ -252,7 +271,7 @@ function modelLocals({ names, attributes, uniques, list, owner, team, hasVersion
       ({ model }) => model !== names.model,
     ),
     /** The unique indexes of several columns. */
-    uniques: table.indices.filter(({ isUnique }) => isUnique),
+    uniques: [...table.indices, ...table.uniquesOutsideTrash].filter(({ isUnique }) => isUnique),
   }
 }
 
@@ -261,7 +280,9 @@ function hasPagesBeside({ kind, application }: ResourcePlan): boolean {
 }
 
 /** The calls of path helpers in templates, and the arguments of `ctx.pathFor` in handlers. */
-function pathLocals({ paths }: Names, { parentRecords, records, collection }: Nesting) {
+function pathLocals({ paths, fullPath, param }: Names, { parentRecords, records, collection }: Nesting) {
+  const trash = defaultPathName(`${fullPath}/trash`)
+  const moved = (handler: string) => `${defaultPathName(`${fullPath}/{${param}}/${handler}`)}(${records})`
   const named = (name: string, given: string) => quote(name) + (given && `, ${given}`)
   return {
     calls: {
@@ -270,11 +291,15 @@ function pathLocals({ paths }: Names, { parentRecords, records, collection }: Ne
       new: `${paths.new}(${parentRecords})`,
       item: `${paths.item}(${records})`,
       edit: `${paths.edit}(${records})`,
+      trash: `${trash}(${parentRecords})`,
+      restore: moved('restore'),
+      purge: moved('purge'),
     },
     named: {
       collection: named(paths.collection, parentRecords),
       collectionOfItem: named(paths.collection, collection.handler),
       item: named(paths.item, records),
+      trash: named(trash, collection.handler),
     },
   }
 }
@@ -317,6 +342,7 @@ function pagesOf(
     ...(needsQuery(plan) ? ['query'] : []),
     ...filtered.map((names) => `${names.many}: await ctx.choices(${names.model})`),
   ]
+  const trashArguments = ['ctx', ...parents.slice(-1).map((names) => names.one)].join(', ')
   const formOfNew = [...parentsOfList, one, ...offered]
   const formOfEdit = [...parentsOfItem, one, ...offered]
   const pages = {
@@ -326,6 +352,8 @@ function pagesOf(
     newAgain: `, { ${page(hasReferences, 'new', [...formOfNew, 'errors'])} }`,
     edit: page(hasReferences, 'edit', formOfEdit),
     editAgain: `, { ${page(hasReferences, 'edit', [...formOfEdit, 'errors'])} }`,
+    trash: `${page(false, 'trash', [...parentsOfList, many, 'pagination'])}, `,
+    trashAgain: `, { ${page(true, 'trash', [...parentsOfList, `...(await this.findTrash(${trashArguments}))`, 'errors'])} }`,
   }
   return kind === 'web' ? pages : Object.fromEntries(Object.keys(pages).map((name) => [name, '']))
 }
@@ -395,6 +423,7 @@ function modelImports(
   ]
   const typeorm = [
     (hasKeys || attributes.some(({ decorator }) => decorator.startsWith('@Column('))) && 'Column',
+    attributes.some(({ decorator }) => decorator === '@DeleteDateColumn()') && 'DeleteDateColumn',
     'Entity',
     hasPairs && 'Index',
     hasKeys && 'JoinColumn',
@@ -423,6 +452,7 @@ function kitImports({
   list,
   owner,
   attributes,
+  hasTrash,
 }: ResourcePlan): string {
   const isOnlyOne = isSingular && !owner
   const all = [
@@ -432,9 +462,10 @@ function kitImports({
     list && 'Queryable',
     isOnlyOne && 'RecordNotFound',
     'Resource',
-    (routes.length > 0 || hasFiles(attributes)) && 'Route',
+    (routes.length > 0 || hasTrash || hasFiles(attributes)) && 'Route',
     isOnlyOne && 'transactionOptions, Use',
     'type Context',
+    hasTrash && 'type FindRecordOptions',
   ]
   return all.filter(Boolean).join(', ')
 }

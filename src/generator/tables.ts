@@ -20,6 +20,7 @@ interface Index {
  * @param belongsTo the models of the owner and of the parent, whose keys are the last columns
  * @param team the one of them with which the records are not deleted
  * @param prefixes the columns that a list finds by their beginning
+ * @param hasTrash whether its unique indexes ignore trashed records
  */
 export function tableLocals(
   table: string,
@@ -28,6 +29,7 @@ export function tableLocals(
   belongsTo: readonly Names[] = [],
   prefixes: readonly string[] = [],
   team?: Names,
+  hasTrash = false,
 ) {
   const relations = relationsOf(attributes, belongsTo, team)
   const own = attributes.filter(({ isList }) => !isList).map(({ migration }) => migration)
@@ -42,6 +44,7 @@ export function tableLocals(
     prefixes.length > 0 && 'prefixIndex',
     'primaryKey',
     'timestamps',
+    hasTrash && indices.some(({ isUnique }) => isUnique) && 'uniqueOutsideTrash',
   ]
   return {
     columns: listOf(8, 'columns', ['primaryKey(runner)', ...own, ...keys, '...timestamps(runner)']),
@@ -51,7 +54,14 @@ export function tableLocals(
     fileKeys: files.flatMap(({ name, isList }) => (isList ? [] : `${name}_id`)),
     fileLists,
     prefixes,
-    indices: indicesOf(table, indices),
+    indices: indicesOf(table, hasTrash ? indices.filter(({ isUnique }) => !isUnique) : indices),
+    /** The unique indexes that ignore trashed records. */
+    uniquesOutsideTrash: hasTrash
+      ? indicesOf(
+          table,
+          indices.filter(({ isUnique }) => isUnique),
+        )
+      : [],
     /** The functions of the framework that the migration calls. */
     functions: functions.filter(Boolean).join(', '),
   }
@@ -112,13 +122,13 @@ function indicesOf(table: string, indices: readonly Index[]) {
   })
 }
 
-/** An index of columns that are unique together. */
-export function uniqueIndex(columns: readonly string[], many: string): Index {
+/** An index of columns that are unique together, in a table with a trash only outside of it. */
+export function uniqueIndex(columns: readonly string[], many: string, hasTrash = false): Index {
   return {
-    name: columns.join('_'),
+    name: hasTrash ? `${columns.join('_')}_unique` : columns.join('_'),
     columns,
     isUnique: true,
-    why: `No two ${many} have the same ${columns.join(' and ')}.`,
+    why: `No two ${many}${hasTrash ? ' outside of the trash' : ''} have the same ${columns.join(' and ')}.`,
   }
 }
 

@@ -7,7 +7,7 @@ import { NoTransaction } from '../errors.js'
 import { formatOfType } from '../http/formats/formats.js'
 import { parseAccept } from '../http/formats/negotiation.js'
 import { addLogFields } from '../logging/request-logger.js'
-import { addScope } from '../records/scope.js'
+import { addScope, scopeOf } from '../records/scope.js'
 import { readAlternatives } from '../records/conditions.js'
 import type { RequestedList } from '../records/lists/request.js'
 import { dialectOf, plainDialect, writeCell, type Dialect } from './cells.js'
@@ -99,7 +99,7 @@ function join(
   alias: string,
 ): void {
   const { propertyName: referred = 'id' } = key?.referencedColumn ?? {}
-  const scope = addScope(related, undefined, ctx.scopeFor(related.target))
+  const scope = addScope(related, undefined, scopeOf(ctx, related))
   const where = scope && readAlternatives(related, scope)
   const visible = builder.subQuery().select(`visible.${referred}`).from(related.target, 'visible')
   if (where) visible.setFindOptions({ where, loadEagerRelations: false })

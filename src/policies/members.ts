@@ -68,7 +68,7 @@ export interface PolicyMembers {
    */
   readonly unscoped: Pick<
     DataMembers,
-    'find' | 'findOneBy' | 'findAll' | 'paginate' | 'load' | 'save' | 'destroy'
+    'find' | 'findOneBy' | 'findAll' | 'paginate' | 'load' | 'save' | 'destroy' | 'restore'
   >
 
   /**
@@ -84,7 +84,7 @@ export interface PolicyMembers {
    *
    * @internal
    */
-  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
+  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy' | 'restore' | 'purge'): Promise<void>
 
   /**
    * Checks that the user may update a record as it was before it moves to another parent, and create it as it is now.

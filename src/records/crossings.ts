@@ -1,5 +1,6 @@
 import type { DataSource, EntityMetadata, SelectQueryBuilder, ObjectLiteral } from 'typeorm'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
+import { uniqueIndexesOf } from './unique-indexes.js'
 import { chainsOf, commonOf, enclosuresOf, waysOf, type Chain, type Common } from './within.js'
 
 /** References of a relation that lead to records of other parents. */
@@ -45,18 +46,10 @@ export async function findWideIndexes(dataSource: DataSource): Promise<WideIndex
     const found: WideIndex[] = []
     for (const metadata of modelsOf(dataSource)) {
       const keys = enclosuresOf(metadata).map(({ key }) => key.databaseName)
-      const table = keys.length > 0 ? await runner.getTable(metadata.tablePath) : undefined
+      const indexes = keys.length > 0 ? await uniqueIndexesOf(runner, metadata) : []
       const inside = new Set([...keys, ...keysInside(metadata)])
-      const indexes = [
-        ...(table?.indices ?? []).filter(({ isUnique }) => isUnique),
-        ...(table?.uniques ?? []),
-      ]
-      const own = indexes.map(({ name = '', columnNames }) => ({ name, columns: columnNames }))
-      const primary = metadata.primaryColumns.map(({ databaseName }) => databaseName)
-      for (const { name, columns } of new Map(own.map((index) => [index.name, index])).values()) {
-        const isInside = columns.some((column) => inside.has(column) || primary.includes(column))
-        if (!isInside) found.push({ table: metadata.tableName, name, columns, keys })
-      }
+      for (const { table, name, columns } of indexes)
+        if (!columns.some((column) => inside.has(column))) found.push({ table, name, columns, keys })
     }
     return found
   } finally {

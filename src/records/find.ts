@@ -5,7 +5,8 @@ import { readAlternatives, readConditions } from './conditions.js'
 import { fastPath } from './fast-path/fast-path.js'
 import { linksOf, loadLinks } from './links.js'
 import { addScopes } from './scope.js'
-import { lockOption, type FindRecordOptions } from './locking.js'
+import { lockOption, type FindRecordOptions, type TrashOptions } from './locking.js'
+import { requireTrash, selectTrashed } from './trash.js'
 import { storeConditions, markLocked } from '../models/record-state.js'
 import { isObserved, noteLoaded } from './participants.js'
 import type { RecordWork } from './work.js'
@@ -35,13 +36,14 @@ export async function findRecordBy<T extends Model>(
   work: RecordWork,
   model: EntityTarget<T>,
   conditions: object,
-  { lock = false }: FindRecordOptions = {},
+  { lock = false, trashed = false }: FindRecordOptions = {},
 ): Promise<T> {
   const { tx } = work
   const metadata = tx.dataSource.getMetadata(model)
+  if (trashed) requireTrash(metadata, '`trashed: true`')
   const readable = hasColumns(conditions) ? readConditions(metadata, conditions) : undefined
   const where = addScopes<T>(work, metadata, readable)
-  const record = readable && where && (await findOne(tx, metadata, where, lock))
+  const record = readable && where && (await findOne<T>(tx, metadata, where, lock, trashed))
   if (!record) throw createNotFound(metadata)
   if (lock) markLocked(record)
   if (metadata.versionColumn && !('id' in conditions)) storeConditions(record, conditions)
@@ -54,14 +56,18 @@ export async function findRecordBy<T extends Model>(
 export async function findRecords<T extends Model>(
   work: RecordWork,
   model: EntityTarget<T>,
-  { where: conditions, order }: { where?: object; order?: FindOptionsOrder<T> },
+  { where: conditions, order, trashed }: { where?: object; order?: FindOptionsOrder<T> } & TrashOptions,
 ): Promise<T[]> {
   const metadata = work.tx.dataSource.getMetadata(model)
+  if (trashed) requireTrash(metadata, '`trashed: true`')
   const readable = conditions && readAlternatives(metadata, conditions)
   // An eager relation to a model with a scope is rejected, even if no record can meet the conditions.
   const where = addScopes<T>(work, metadata, readable)
   if (conditions && !readable) return []
-  const records = await work.tx.find(model, { ...(where && { where }), ...(order && { order }) })
+  const options = { ...(where && { where }), ...(order && { order }) }
+  const records = trashed
+    ? await selectTrashed<T>(work.tx, metadata, where, options).getMany()
+    : await work.tx.find(model, options)
   if (isObserved(metadata)) await noteLoaded(work, metadata, records)
   return records
 }
@@ -87,10 +93,13 @@ async function findOne<T extends Model>(
   metadata: EntityMetadata,
   where: FindOptionsWhere<T> | FindOptionsWhere<T>[],
   lock: boolean,
+  trashed: boolean,
 ): Promise<T | undefined> {
+  const locked = lock && lockOption(tx, metadata)
+  if (trashed) return (await selectTrashed<T>(tx, metadata, where, { ...locked }).getOne()) ?? undefined
   const promise = fastPath(tx, metadata)?.find(tx, where, lock)
   // The fast path's records are of the model's class.
   if (promise) return (await promise) as T | undefined
-  const options = { where, ...(lock && lockOption(tx, metadata)) }
+  const options = { where, ...locked }
   return (await tx.findOne<T>(metadata.target, options)) ?? undefined
 }

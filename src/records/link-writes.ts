@@ -1,10 +1,11 @@
-import { In, type EntityManager, type EntityMetadata } from 'typeorm'
+import { In, type EntityManager, type EntityMetadata, type ObjectLiteral } from 'typeorm'
 import { ValidationErrors } from '../errors.js'
 import { humanize } from '../naming/words.js'
 import { isId } from '../models/ids.js'
 import type { Model } from '../models/model.js'
 import {
   assignedIds,
+  columnWriter,
   linksOf,
   readIds,
   selectScopedKeys,
@@ -28,6 +29,43 @@ export function assignmentsOf(metadata: EntityMetadata, record: object): Assignm
     const ids = assignedIds(record, links.property)
     return ids ? [{ ...links, ids }] : []
   })
+}
+
+/**
+ * Leaves out the ids of trashed records that are linked already: a form that was opened before may send them again, and their
+ * links stay.
+ */
+export async function leaveTrashedLinks(
+  { tx }: RecordWork,
+  metadata: EntityMetadata,
+  record: object,
+): Promise<void> {
+  for (const { property, relation, table, toOwner, toRelated } of linksOf(metadata)) {
+    const { target, deleteDateColumn: date } = relation.inverseEntityMetadata
+    const linked = loadedElements(record, property) ?? []
+    const ids = date ? (assignedIds(record, property) ?? []) : []
+    const added = ids.filter((id) => isId(id) && !linked.includes(id))
+    if (!date || added.length === 0) continue
+    const [key, column] = [targetOf(toRelated), columnWriter(tx)]
+    const trashed = await inParts(added, (part) =>
+      tx
+        .createQueryBuilder<ObjectLiteral>(target, 'related')
+        .select(column('related', key), 'id')
+        .innerJoin(table, 'link', `${column('link', toRelated)} = ${column('related', key)}`)
+        .where(`${column('link', toOwner)} = :owner`, { owner: targetOf(toOwner).getEntityValue(record) })
+        .andWhere(`${column('related', key)} IN (:...part)`, { part })
+        .andWhere(`${column('related', date)} IS NOT NULL`)
+        .withDeleted()
+        .getRawMany<{ id: unknown }>(),
+    )
+    const left = new Set(trashed.map(({ id }) => String(id)))
+    if (left.size > 0)
+      Reflect.set(
+        record,
+        property,
+        ids.filter((id) => !left.has(String(id))),
+      )
+  }
 }
 
 /** Whether a record is written with other links than it was read with. The order of the ids does not matter. */

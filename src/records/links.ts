@@ -6,6 +6,7 @@ import { memoizeByObject } from '../common/memoize.js'
 import { relationIdsOf } from '../models/attributes/attributes.js'
 import { inParts } from './parts.js'
 import { isUnchanged, markLoaded } from '../models/record-state.js'
+import { scopeOf } from './scope.js'
 import type { RecordWork } from './work.js'
 
 /** The table that links the records of a relation: the one with the foreign key, or the join table. */
@@ -58,19 +59,20 @@ export function columnWriter({ dataSource: { driver } }: EntityManager) {
 
 /**
  * Writes the SQL `(SELECT ...)` for the keys of all related records that are in the scope of their model, and returns it with
- * its parameters; undefined if the model has no scope.
+ * its parameters; undefined if the model has neither a scope nor a trash.
  */
 export function selectScopedKeys(
   work: RecordWork,
-  { target }: EntityMetadata,
+  metadata: EntityMetadata,
   { toRelated }: Link,
 ): { sql: string; parameters: ObjectLiteral } | undefined {
-  const where = work.scopeFor(target)
-  if (!where) return undefined
+  const { target, deleteDateColumn } = metadata
+  const where = scopeOf(work, metadata)
+  if (!where && !deleteDateColumn) return undefined
   const query = work.tx
     .createQueryBuilder<ObjectLiteral>(target, 'scoped')
     .select(`scoped.${targetOf(toRelated).propertyPath}`)
-    .setFindOptions({ where, loadEagerRelations: false })
+    .setFindOptions({ ...(where && { where }), loadEagerRelations: false })
     .setOption('disable-global-order')
   return { sql: `(${query.getQuery()})`, parameters: query.getParameters() }
 }

@@ -3,8 +3,16 @@ import { VersionNotLoaded } from '../errors.js'
 import { engineOf } from '../database/engines/engines.js'
 import type { Model } from '../models/model.js'
 
+/** Which records are read. */
+export interface TrashOptions {
+  /**
+   * Whether only trashed records are read, which are left out otherwise (no). Their model has `@DeleteDateColumn`.
+   */
+  trashed?: boolean | undefined
+}
+
 /** The options of `ctx.find` and `ctx.findOneBy`. */
-export interface FindRecordOptions {
+export interface FindRecordOptions extends TrashOptions {
   /**
    * Whether the record is locked until the request's transaction ends. Another request that locks the record waits, and then
    * reads the values that this request has written. On SQLite the transaction itself is the lock. GET and HEAD cannot lock.

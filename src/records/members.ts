@@ -13,13 +13,14 @@ import { findChoices, type Choices } from './lists/choices.js'
 import { conditionsFor, conditionsInPath, type PathRequest } from './lists/inside.js'
 import type { Where } from './conditions.js'
 import { loadRelations, type RelationOf } from './relations.js'
-import type { FindRecordOptions } from './locking.js'
+import type { FindRecordOptions, TrashOptions } from './locking.js'
 import type { Model } from '../models/model.js'
 import { paginateRequest, type ListRequest } from './lists/request.js'
 import type { Page, PageOptions, Pagination } from './lists/pagination.js'
 import { findRecord, findRecordBy, findRecords } from './find.js'
 import { joinErrors } from './participants.js'
-import { destroyRecord, isSaved, saveRecord } from './save.js'
+import { destroyRecord, isSaved, restoreRecord, saveRecord } from './save.js'
+import { isTrashed, requirePlace, requireTrash } from './trash.js'
 import { conditionsOf } from '../models/record-state.js'
 import { createStaleErrors } from './stale.js'
 import { enclosuresOf } from './within.js'
@@ -135,13 +136,28 @@ export interface DataMembers {
   save(record: Model, options?: SaveOptions): Promise<ValidationErrors | undefined>
 
   /**
-   * Deletes a record. The object keeps its id, so that the response can show it.
+   * Deletes a record. A record of a model with `@DeleteDateColumn` is moved to the trash instead, unless `trash` is false. The object
+   * keeps its id, so that the response can show it.
    *
+   * @throws RecordNotFound (404) when another request has moved the record
+   * @throws DeclarationError when the record is in the trash, and `trash` is not false
    * @throws ValidationErrors (409) when another record refers to it, or when the request contains another version; (422) when the
    *   reason is too long
    * @throws PreconditionFailed, PreconditionRequired, VersionConflict as `save` does
    */
-  destroy(record: Model, options?: WriteReason): Promise<void>
+  destroy(record: Model, options?: DestroyOptions): Promise<void>
+
+  /**
+   * Moves a record from the trash back, which was found with `trashed: true`. Neither the rules nor the hooks of its model are
+   * called.
+   *
+   * @returns the errors (409) if a unique value is taken meanwhile, or if the request contains another version; (422) if the reason is
+   *   too long; undefined if the record was restored
+   * @throws RecordNotFound (404) when another request has moved the record
+   * @throws DeclarationError when the record was not found in the trash
+   * @throws PreconditionFailed, PreconditionRequired, VersionConflict as `save` does
+   */
+  restore(record: Model, options?: WriteReason): Promise<ValidationErrors | undefined>
 
   /**
    * Translates the errors that a handler has added. `respond` calls it.
@@ -151,10 +167,16 @@ export interface DataMembers {
   translateErrors(errors: ValidationErrors): void
 }
 
-/** The options of `ctx.destroy`. */
+/** The options of `ctx.restore`. */
 export interface WriteReason {
   /** Why the record is written, for what takes part in its writes: a text of at most 500 characters. */
   reason?: string | undefined
+}
+
+/** The options of `ctx.destroy`. */
+export interface DestroyOptions extends WriteReason {
+  /** Whether a record of a model with `@DeleteDateColumn` is moved to the trash (yes), or deleted for good. */
+  trash?: boolean | undefined
 }
 
 /** The options of `ctx.save`. */
@@ -168,13 +190,13 @@ export interface SaveOptions extends WriteReason {
 }
 
 /** The options of `ctx.findAll`. */
-export interface FindAllOptions<T> {
+export interface FindAllOptions<T> extends TrashOptions {
   where?: Where<T> | Where<T>[]
   order?: FindOptionsOrder<T>
 }
 
 /** The parts of the context that these methods use. */
-interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
+interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx' | 'foundInPath'> {
   readonly env: string
   readonly method: string
   readonly locale: string
@@ -189,7 +211,7 @@ interface DataRequest extends ListRequest, PathRequest, Omit<RecordWork, 'tx'> {
   /** The fields whose files are too large. */
   reportRejectedFiles(): { fields: readonly string[]; max: string } | undefined
   compareVersion(record: object, attempt: object, conditions?: object): RecordWork['comparison']
-  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy'): Promise<void>
+  noteWrite(record: Model, ability: 'create' | 'update' | 'destroy' | 'restore' | 'purge'): Promise<void>
   noteMove(record: Model, before: Model): Promise<void>
   noteFound(record: Model): void
 }
@@ -279,14 +301,29 @@ export const dataMembers: DataMembers & ThisType<DataMembers & DataRequest> = {
     })
   },
 
-  destroy(record, { reason } = {}) {
+  destroy(record, { reason, trash } = {}) {
     return inTransaction(this, async (work) => {
-      await this.noteWrite(record, 'destroy')
+      const metadata = work.tx.dataSource.getMetadata(record.constructor)
+      if (trash !== false) requirePlace(metadata, record, false)
+      await this.noteWrite(record, isTrashed(metadata, record) ? 'purge' : 'destroy')
       work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
       if (work.comparison === 'stale') throw setLanguage(this, await createStaleErrors(work, record))
       const errors = reasonErrors(this, record, reason)
       if (errors) throw setLanguage(this, errors)
-      await destroyRecord(work, record, reason)
+      await destroyRecord(work, record, { reason, trash })
+    })
+  },
+
+  restore(record, { reason } = {}) {
+    return inTransaction(this, async (work) => {
+      const metadata = work.tx.dataSource.getMetadata(record.constructor)
+      requireTrash(metadata, 'ctx.restore')
+      requirePlace(metadata, record, true)
+      await this.noteWrite(record, 'restore')
+      work.comparison = this.compareVersion(record, work.tx, conditionsOf(record))
+      if (work.comparison === 'stale') return setLanguage(this, await createStaleErrors(work, record))
+      const wrong = reasonErrors(this, record, reason)
+      return setLanguage(this, wrong ?? (await restoreRecord(work, record, reason)))
     })
   },
 
@@ -342,6 +379,10 @@ class RequestWork implements RecordWork {
 
   scopeFor(model: Function | string, where?: object) {
     return this.ctx.scopeFor(model, where)
+  }
+
+  foundInPath(model: Function | string): readonly string[] {
+    return typeof model === 'function' ? this.ctx.foundInPath(model) : []
   }
 }
 

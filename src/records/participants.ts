@@ -6,13 +6,14 @@ import type { Model } from '../models/model.js'
 import { translateAdded } from '../models/validation/added-errors.js'
 import type { RecordWork } from './work.js'
 
-/** A write of one record by `ctx.save`, `job.save` or `ctx.destroy`. */
+/** A write of one record by `ctx.save`, `ctx.destroy` or `ctx.restore`, also of a job. */
 export interface RecordWrite {
   /** The work of the request or job. `work.tx` is in the savepoint of the write, if there is one. */
   readonly work: RecordWork
   readonly metadata: EntityMetadata
   readonly record: Model
-  readonly action: 'create' | 'update' | 'destroy'
+  /** `trash` and `restore` move a record of a model with `@DeleteDateColumn`; `destroy` deletes its row. */
+  readonly action: 'create' | 'update' | 'destroy' | 'trash' | 'restore'
   /** Why the record is written: the `reason` of the options. */
   readonly reason?: string | undefined
 }

@@ -16,7 +16,7 @@ import { isOccupied } from './moves.js'
 import { inParts } from './parts.js'
 import { loadedElements } from '../models/record-state.js'
 import { valueOf } from './row.js'
-import { addScope, combineAlternatives, noRecords } from './scope.js'
+import { addScope, combineAlternatives, noRecords, scopeOf } from './scope.js'
 import { commonOf, enclosuresOf, membersOf, memoizeWithin, waysOf } from './within.js'
 import type { Chain, Common, Enclosure } from './within.js'
 import { unscopedWork, type Conditions, type RecordWork } from './work.js'
@@ -38,6 +38,8 @@ interface Group {
   referred: ColumnMetadata
   where: object
   scope: Conditions | undefined
+  /** Whether the request must be able to see the records, which then must not be in the trash. */
+  isSeen: boolean
   references: [reference: Reference, values: readonly unknown[]][]
 }
 
@@ -170,13 +172,21 @@ export class References {
       const { where, missing } = await this.conditionsOf(common)
       if (missing && isLast) this.addMissing(errors, missing, reference)
       if (missing) continue
-      const scope = isBound ? this.work.scopeFor(target.target, where) : undefined
-      const id = JSON.stringify([target.tablePath, referred.propertyName, where, scope !== undefined])
+      const scope = isBound ? scopeOf(this.work, target, where) : undefined
+      const isSeen = scope !== undefined || (isBound && target.deleteDateColumn !== undefined)
+      const id = JSON.stringify([target.tablePath, referred.propertyName, where, isSeen])
       const isKnown = this.known.has(`${name} ${id} ${String(values)}`)
-      if (isKnown || (common.length === 0 && !scope)) continue
+      if (isKnown || (common.length === 0 && !isSeen)) continue
       this.known.add(`${name} ${id} ${String(values)}`)
       const references = groups.get(id)?.references ?? []
-      groups.set(id, { target, referred, where, scope, references: [...references, [reference, values]] })
+      groups.set(id, {
+        target,
+        referred,
+        where,
+        scope,
+        isSeen,
+        references: [...references, [reference, values]],
+      })
     }
     return [...groups.values()]
   }
@@ -201,7 +211,7 @@ export class References {
   }
 
   private async checkGroup(group: Group, errors: ValidationErrors): Promise<void> {
-    const { target, referred, where, scope, references } = group
+    const { target, referred, where, scope, isSeen, references } = group
     const { tx } = this.work
     const read = valueReader(referred)
     const values = references.flatMap(([, all]) => all.map(read)).filter((value) => value !== unreadable)
@@ -210,7 +220,7 @@ export class References {
       const isOne = { [referred.propertyName]: In([...part]) }
       const readable = readAlternatives(target, combineAlternatives(where, isOne)) ?? noRecords
       const conditions = addScope(target, readable, scope)
-      return selectLocked(tx, target, [referred], conditions ?? {}, lock, scope === undefined)
+      return selectLocked(tx, target, [referred], conditions ?? {}, lock, !isSeen)
     })
     const found = new Set(rows.map((row) => String(row[referred.databaseName])))
     for (const [reference, all] of references)

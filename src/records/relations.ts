@@ -7,7 +7,7 @@ import { columnWriter, linkOf, targetOf, selectScopedKeys, valuesOf, type Link }
 import { ownKeysOf } from './loaded-relations.js'
 import { inParts } from './parts.js'
 import { markLoaded } from '../models/record-state.js'
-import { addScope } from './scope.js'
+import { addScope, scopeOf } from './scope.js'
 import type { RecordWork } from './work.js'
 import { Model } from '../models/model.js'
 import { applyTransformRules, exposedName } from '../models/attributes/transform-metadata.js'
@@ -85,7 +85,7 @@ async function loadByKey(
 ): Promise<FindRelated> {
   const referenced = targetOf(key)
   const keys = valuesOf(records, key)
-  const scope = work.scopeFor(metadata.target)
+  const scope = scopeOf(work, metadata)
   const related = await inParts(keys, (part) => {
     const where = addScope(metadata, { [referenced.propertyName]: In(part) }, scope) ?? {}
     return work.tx.findBy(metadata.target, where)
@@ -143,7 +143,7 @@ function buildLinkQuery(
   if (limit === undefined) query.innerJoin(table, 'link', isLinked)
   else
     query.innerJoin(
-      (links) => selectRankedLinks(links, tx, metadata, link, keys, scope?.sql),
+      (links) => selectRankedLinks(links, tx, link, keys, scope?.sql),
       'link',
       `${isLinked} AND ${driver.escape('link')}.${driver.escape(rankColumn)} <= ${Number(limit)}`,
     )
@@ -163,7 +163,6 @@ function buildLinkQuery(
 function selectRankedLinks(
   links: SelectQueryBuilder<ObjectLiteral>,
   tx: EntityManager,
-  { deleteDateColumn, tablePath }: EntityMetadata,
   { table, toOwner, toRelated }: Link,
   keys: readonly unknown[],
   scopeSql: string | undefined,
@@ -178,8 +177,6 @@ function selectRankedLinks(
     .where(`${owner} IN (:...keys)`, { keys })
   // The outer query has the parameters of the scope.
   if (scopeSql !== undefined) links.andWhere(`${key} IN ${scopeSql}`)
-  // Without soft-deleted records, which `limit` must not count. A join table does not show them.
-  if (deleteDateColumn && tablePath === table) links.andWhere(`${column('linked', deleteDateColumn)} IS NULL`)
   return links
 }
 

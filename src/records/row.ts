@@ -9,7 +9,7 @@ import type {
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import { memoizeByObject } from '../common/memoize.js'
-import { VersionConflict } from '../errors.js'
+import { RecordNotFound, VersionConflict } from '../errors.js'
 import { engineOf } from '../database/engines/engines.js'
 import { createRunner } from '../database/engines/mode.js'
 import { inSavepoint, TransactionManager } from '../database/transactions/transaction-manager.js'
@@ -74,6 +74,7 @@ export class Rows implements InsertingRows {
   private readonly insertion: string
   private readonly insertionHead: string
   private readonly version: Cell | undefined
+  private readonly deleteDate: Cell | undefined
   /** The columns that the database sets when it inserts a row, and when it updates one. */
   private readonly setByInsert: readonly Cell[]
   private readonly setByUpdate: readonly Cell[]
@@ -90,8 +91,8 @@ export class Rows implements InsertingRows {
     this.cells = metadata.columns.filter(({ isVirtualProperty }) => !isVirtualProperty).map(toCell)
     this.inserted = this.cells.filter(({ column }) => column.isInsert && column.asExpression === undefined)
     this.updated = this.cells.filter(
-      ({ column: { isUpdate, isVersion, isDiscriminator, asExpression } }) =>
-        isUpdate && !isVersion && !isDiscriminator && asExpression === undefined,
+      ({ column: { isUpdate, isVersion, isDeleteDate, isDiscriminator, asExpression } }) =>
+        isUpdate && !isVersion && !isDeleteDate && !isDiscriminator && asExpression === undefined,
     )
     const children = metadata.childEntityMetadatas.map(({ target }) => target)
     this.nullable = this.inserted.filter(
@@ -100,6 +101,7 @@ export class Rows implements InsertingRows {
     )
     this.id = driver.escape(metadata.findColumnWithPropertyName('id')?.databaseName ?? 'id')
     this.version = this.cells.find(({ column }) => column.isVersion)
+    this.deleteDate = this.cells.find(({ column }) => column.isDeleteDate)
     const returned = metadata.getInsertionReturningColumns()
     this.setByInsert = this.cells.filter(
       ({ column }) => returned.includes(column) && isSetByDatabase(column) && column.isSelect,
@@ -178,6 +180,7 @@ export class Rows implements InsertingRows {
    * Updates the columns of a record that differ from its row. Inserts a record without a version whose row is missing.
    *
    * @throws VersionConflict when the model has versions, and the row is missing or has another version than the record
+   * @throws RecordNotFound when the row was moved to the trash, or restored, since the record was read
    */
   async update(work: RowWork, record: Model, { lock, changesMore }: UpdateOptions): Promise<void> {
     const { metadata, version, isHeard } = this
@@ -186,6 +189,7 @@ export class Rows implements InsertingRows {
     if (version && String(currentVersion) !== String(version.column.getEntityValue(record)))
       throw new VersionConflict()
     if (!current) return this.insert(work, record)
+    if (this.isMoved(record, current)) throw this.notFound()
     const isTouched = changesMore && version !== undefined
     const first = this.changesOf(record, current)
     if (first.length === 0 && !isTouched) return
@@ -216,6 +220,7 @@ export class Rows implements InsertingRows {
    * Deletes the row of a record.
    *
    * @throws VersionConflict when the model has versions, and the row is missing or has another version than the record
+   * @throws RecordNotFound when the model has a trash, and the row is missing, or was moved since the record was read
    */
   async remove(work: RowWork, record: Model): Promise<void> {
     const { metadata, isHeard } = this
@@ -226,6 +231,55 @@ export class Rows implements InsertingRows {
     const version: unknown = this.version?.column.getEntityValue(record)
     await this.writeRow(work, `DELETE FROM ${this.table} WHERE `, [], record, version)
     if (isHeard) await broadcaster.broadcast('AfterRemove', metadata, record, stored)
+  }
+
+  /**
+   * Moves a record to the trash, or back.
+   *
+   * @param date the time of its move to the trash; null if it moves back
+   * @throws VersionConflict, RecordNotFound as `remove` does
+   */
+  async move(work: RowWork, record: Model, date: Date | null): Promise<void> {
+    const { metadata, version, deleteDate, isHeard } = this
+    if (!deleteDate) return
+    const { broadcaster } = runnerOf(work.tx)
+    const events = date
+      ? (['BeforeSoftRemove', 'AfterSoftRemove'] as const)
+      : (['BeforeRecover', 'AfterRecover'] as const)
+    const current = isHeard ? await this.select(work.tx, record.id, false) : undefined
+    const stored = current ? this.toEntity(current) : record
+    if (isHeard) await broadcaster.broadcast(events[0], metadata, record, stored)
+    const currentVersion: unknown = version?.column.getEntityValue(record)
+    const values: unknown[] = []
+    const value = this.writeValue(deleteDate, this.toStored(deleteDate.column, date), values)
+    const raised = version ? `, ${version.name} = ${version.name} + 1` : ''
+    // MariaDB would set the time of an update.
+    const kept = this.cells
+      .filter(({ column }) => column.isUpdateDate)
+      .map(({ name }) => `, ${name} = ${name}`)
+    const sql = `UPDATE ${this.table} SET ${deleteDate.name} = ${value}${raised}${kept.join('')} WHERE `
+    await this.writeRow(work, sql, values, record, currentVersion)
+    setValue(record, deleteDate.column, date)
+    version?.column.setEntityValue(record, increment(currentVersion))
+    await this.readBack(work.tx, record, this.setByUpdate)
+    if (isHeard) await broadcaster.broadcast(events[1], metadata, record, stored)
+  }
+
+  /** Whether a row is in the trash and the record is not, or the other way round. */
+  private isMoved(record: Model, current: readonly unknown[]): boolean {
+    const { deleteDate } = this
+    const date = deleteDate && valueOf(record, deleteDate.column)
+    return (
+      deleteDate !== undefined &&
+      date !== undefined &&
+      (date === null) !== (current[deleteDate.index] === null)
+    )
+  }
+
+  private notFound(): RecordNotFound {
+    const reason =
+      ' Another request has moved it, or the handler has set its date. Only ctx.destroy and ctx.restore move records.'
+    return new RecordNotFound(this.metadata.targetName, reason)
   }
 
   /** Reads the values of a row, in the order of the cells; undefined if it is missing. */
@@ -309,21 +363,30 @@ export class Rows implements InsertingRows {
     return engineOf(driver).parameterOf?.(column, parameter) ?? parameter
   }
 
-  /** @throws VersionConflict when the model has versions, and no row has the id and this version */
+  /**
+   * Writes the row of a record, if it has the record's version, and is in the trash if the record is.
+   *
+   * @throws VersionConflict when the model has versions, and there is no such row
+   * @throws RecordNotFound when the model has a trash, and there is no such row
+   */
   private async writeRow(
     work: RowWork,
     sql: string,
     values: unknown[],
-    { id }: Model,
+    record: Model,
     version: unknown,
   ): Promise<void> {
     const { driver } = this.metadata.dataSource
     const placeholder = (value: unknown) => driver.createParameter('', values.push(value) - 1)
-    let condition = `${this.id} = ${placeholder(id)}`
+    let condition = `${this.id} = ${placeholder(record.id)}`
     if (this.version)
       condition += ` AND ${this.version.name} ${version === null ? 'IS NULL' : `= ${placeholder(version)}`}`
+    const date = this.deleteDate && valueOf(record, this.deleteDate.column)
+    if (this.deleteDate && date !== undefined)
+      condition += ` AND ${this.deleteDate.name} IS ${date === null ? 'NULL' : 'NOT NULL'}`
     const { affected } = await this.execute(work, sql + condition, values)
     if (this.version && affected !== 1) throw new VersionConflict()
+    if (this.deleteDate && affected !== 1) throw this.notFound()
   }
 
   /** Runs a statement that the database may reject. On PostgreSQL, all later statements would be rejected without a savepoint. */
@@ -383,6 +446,10 @@ const EVENTS = [
   'afterUpdate',
   'beforeRemove',
   'afterRemove',
+  'beforeSoftRemove',
+  'afterSoftRemove',
+  'beforeRecover',
+  'afterRecover',
 ] as const satisfies readonly (keyof EntitySubscriberInterface)[]
 
 function toCell(column: ColumnMetadata, index: number): Cell {

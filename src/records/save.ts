@@ -9,6 +9,7 @@ import { inSavepoint } from '../database/transactions/transaction-manager.js'
 import { validate } from '../models/validation/validation.js'
 import {
   assignmentsOf,
+  leaveTrashedLinks,
   changesLinks,
   syncLinks,
   checkIds,
@@ -21,6 +22,7 @@ import { rejectAssigned, rejectMoreRows } from './one-row.js'
 import { rowsOf, withRunner } from './row.js'
 import { isLocked } from '../models/record-state.js'
 import { References, type WriteOptions } from './references.js'
+import { requirePlace, requireTrash } from './trash.js'
 import { workIn, type RecordWork } from './work.js'
 import {
   callParticipants,
@@ -54,6 +56,7 @@ export async function saveRecord(
   if (!isNew) requireVersion(metadata, record)
   // The rules and the hook read the keys of relations that were assigned.
   assignKeys(metadata, record)
+  if (!isNew) await leaveTrashedLinks(work, metadata, record)
   const references = new References(work, metadata, record, isNew, options)
   const wrong = await references.check(false)
   if (wrong) translate(wrong, record, t)
@@ -163,37 +166,84 @@ function runWrite(
   })
 }
 
+/** How a record is destroyed. */
+export interface DestroyOptions {
+  /** Whether a record of a model with `@DeleteDateColumn` is moved to the trash (yes), or its row is deleted. */
+  trash?: boolean | undefined
+  /** Why it is deleted, for what takes part in the write. */
+  reason?: string | undefined
+}
+
 /**
- * Deletes a record. The object keeps its id, so that the response can show it.
+ * Deletes a record, or moves it to the trash of its model. The object keeps its id, so that the response can show it.
  *
- * @param reason why it is deleted, for what takes part in the write
+ * @throws RecordNotFound (404) when its model has a trash, and another request was faster
+ * @throws DeclarationError when it is in the trash already, and `trash` is not false
  * @throws RecordNotFound when it has no id
  * @throws ValidationErrors (409) when other records refer to it
  * @throws VersionNotLoaded when the record was loaded without its version
  * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is missing
  * @throws NotOneRow when its model is a tree, or has a relation with `cascade`
  */
-export async function destroyRecord(work: RecordWork, record: Model, reason?: string): Promise<void> {
+export async function destroyRecord(
+  work: RecordWork,
+  record: Model,
+  { trash, reason }: DestroyOptions = {},
+): Promise<void> {
   const { tx } = work
   const { id } = record
   const metadata = tx.dataSource.getMetadata(record.constructor)
   rejectMoreRows(metadata)
   if (id === undefined) throw new RecordNotFound(metadata.targetName, ' The record has no id.')
   requireVersion(metadata, record)
-  const write: RecordWrite = { work, metadata, record, action: 'destroy', reason }
+  const moves = metadata.deleteDateColumn !== undefined && trash !== false
+  if (moves) requirePlace(metadata, record, false)
+  const write: RecordWrite = { work, metadata, record, action: moves ? 'trash' : 'destroy', reason }
   const errors = await checkParticipants(write)
   if (errors) throw errors
-  const preparations = engineOf(tx.dataSource).beforeDelete?.(metadata) ?? []
+  const preparations = moves ? [] : (engineOf(tx.dataSource).beforeDelete?.(metadata) ?? [])
   try {
     await runWrite(write, preparations.length === 0, async (inner, isAlone) => {
       for (const statement of preparations) await inner.tx.query(statement, [id])
-      await rowsOf(metadata).remove({ tx: inner.tx, isAlone }, record)
+      const [rows, row] = [rowsOf(metadata), { tx: inner.tx, isAlone }]
+      await (moves ? rows.move(row, record, new Date()) : rows.remove(row, record))
     })
   } catch (error) {
     rejectConflict(work, record, error)
     const refusal = explainDatabaseError(error, metadata)
     if (!(refusal instanceof ValidationErrors)) throw refusal
     throw await translateRefusal(tx, refusal, record, work.translate)
+  }
+}
+
+/**
+ * Moves a record from the trash back. It checks what the database checks, and neither rules nor hooks.
+ *
+ * @param reason why it is restored, for what takes part in the write
+ * @returns the errors (409) if one of its unique values is taken meanwhile
+ * @throws DeclarationError when it was not found in the trash
+ * @throws RecordNotFound (404) when another request was faster
+ * @throws VersionNotLoaded, VersionConflict, PreconditionFailed, NotOneRow as `destroyRecord` does
+ */
+export async function restoreRecord(
+  work: RecordWork,
+  record: Model,
+  reason?: string,
+): Promise<ValidationErrors | undefined> {
+  const metadata = work.tx.dataSource.getMetadata(record.constructor)
+  requireTrash(metadata, 'ctx.restore')
+  rejectMoreRows(metadata)
+  requireVersion(metadata, record)
+  requirePlace(metadata, record, true)
+  const write: RecordWrite = { work, metadata, record, action: 'restore', reason }
+  const refused = await checkParticipants(write)
+  if (refused) return refused
+  try {
+    await runWrite(write, true, ({ tx }, isAlone) => rowsOf(metadata).move({ tx, isAlone }, record, null))
+    return undefined
+  } catch (error) {
+    rejectConflict(work, record, error)
+    return translate(await violationsOf(work.tx, record, error, work.pathKeys), record, work.translate)
   }
 }
 

@@ -1,12 +1,55 @@
-import { And, Equal, In, type EntityMetadata, type FindOperator, type FindOptionsWhere } from 'typeorm'
+import {
+  And,
+  Equal,
+  In,
+  IsNull,
+  Not,
+  type EntityMetadata,
+  type FindOperator,
+  type FindOptionsWhere,
+} from 'typeorm'
 import { InstanceChecker } from 'typeorm/util/InstanceChecker.js'
 import { UnscopedRelation } from '../errors.js'
 import { Model } from '../models/model.js'
 import { readAlternatives } from './conditions.js'
+import { enclosuresOf, memoizeWithin, type Enclosure } from './within.js'
 import type { Conditions, RecordWork } from './work.js'
 
 /** Conditions that no record meets. */
 export const noRecords: Conditions = { id: In([]) }
+
+/** A relation to a containing record that can be in the trash, and the conditions of those that are not. */
+interface Container extends Enclosure {
+  outside: Conditions
+}
+
+/** The containing records that can be in the trash, or be in records that can. The records in them are then out of reach. */
+const containersOf = memoizeWithin((metadata: EntityMetadata): Container[] =>
+  enclosuresOf(metadata).flatMap((enclosure): Container[] => {
+    const { inverseEntityMetadata: container } = enclosure.relation
+    const { deleteDateColumn: date } = container
+    const further = containersOf(container).map(({ relation, outside }) => [relation.propertyName, outside])
+    if (!date && further.length === 0) return []
+    // TypeORM joins no trashed record, so that a column that is null does not tell that the record is outside.
+    const own = date && { id: Not(IsNull()), [date.propertyPath]: IsNull() }
+    return [{ ...enclosure, outside: { ...own, ...Object.fromEntries(further) } }]
+  }),
+)
+
+/**
+ * The scope of a model in a request: that of its policy, without the records in a trashed one. TypeORM itself leaves out trashed
+ * records.
+ *
+ * @param where the conditions that the records meet already
+ */
+export function scopeOf(work: RecordWork, metadata: EntityMetadata, where?: object): Conditions | undefined {
+  const scope = work.scopeFor(metadata.target, where)
+  return containersOf(metadata).reduce((all, { relation, key, outside }) => {
+    const found = work.foundInPath?.(relation.inverseEntityMetadata.target)
+    if (!found || found.includes(Reflect.get(Object(where), key.propertyName))) return all
+    return combineAlternatives(all ?? {}, { [relation.propertyName]: outside })
+  }, scope)
+}
 
 /**
  * Adds the scopes of a model and of related models to conditions.
@@ -22,7 +65,7 @@ export function addScopes<T>(
   rejectUnscopedRelations(work, metadata, relations)
   // The related scopes limit the conditions on relations in `where`, not those that the scope of the model itself has.
   const related = where && addRelatedScopes(work, metadata, where)
-  return addScope(metadata, related, work.scopeFor(metadata.target, where)) as
+  return addScope(metadata, related, scopeOf(work, metadata, where)) as
     | FindOptionsWhere<T>
     | FindOptionsWhere<T>[]
     | undefined
@@ -49,7 +92,7 @@ export function addRelatedScopes(work: RecordWork, metadata: EntityMetadata, whe
     // Empty conditions find nothing. With a scope added, they would not be empty.
     if (!isNested(value) || Object.keys(value).length === 0) continue
     const conditions = addRelatedScopes(work, related, toConditions(value))
-    const scope = work.scopeFor(related.target, conditions)
+    const scope = scopeOf(work, related, conditions)
     result[propertyName] = scope ? combineAlternatives(conditions, scope) : conditions
   }
   return result

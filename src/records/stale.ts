@@ -8,6 +8,7 @@ import { markTranslated } from '../models/validation/added-errors.js'
 import type { Translate } from '../models/validation/validation.js'
 import { translate } from './violations.js'
 import { findRecord } from './find.js'
+import { isTrashed } from './trash.js'
 import type { RecordWork } from './work.js'
 
 /** The number of characters of a current value that an error message shows, with the … of a longer one. */
@@ -30,10 +31,13 @@ export async function createStaleErrors(
 ): Promise<StaleRecord> {
   const { tx, translate: t = () => undefined } = work
   const model = record.constructor
-  const { versionColumn } = tx.dataSource.getMetadata(model)
+  const metadata = tx.dataSource.getMetadata(model)
+  const { versionColumn } = metadata
   // The handler may have found the record without its scope. The scopes of related models still apply.
   const scopeFor = (other: Function | string) => (other === model ? undefined : work.scopeFor(other))
-  const current = await findRecord<Model>({ tx, scopeFor }, model, record.id)
+  const current = await findRecord<Model>({ tx, scopeFor }, model, record.id, {
+    trashed: isTrashed(metadata, record),
+  })
   versionColumn?.setEntityValue(record, versionColumn.getEntityValue(current))
   const errors = new StaleRecord()
   translate(errors, record, t)

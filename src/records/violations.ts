@@ -61,7 +61,8 @@ async function missingReference(
     const value = valueOf(record, column)
     if (value === undefined || value === null) continue
     const where = { [referenced.propertyName]: value }
-    if (!(await tx.existsBy(referencedEntityMetadata.target, where))) return column.databaseName
+    if (!(await tx.exists(referencedEntityMetadata.target, { where, withDeleted: true })))
+      return column.databaseName
   }
   return undefined
 }

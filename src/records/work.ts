@@ -22,6 +22,8 @@ export interface RecordWork {
    * @param where the conditions that they meet already
    */
   scopeFor(model: Function | string, where?: object): Conditions | undefined
+  /** Returns the ids of the records in the path that the request has found. Work without it also reaches what is in trashed records. */
+  foundInPath?(model: Function | string): readonly unknown[]
 }
 
 /** The same work with another manager, for example that of a savepoint. */

@@ -438,12 +438,6 @@ export class Invoice extends Model {
   branch_id!: string
 }
 `,
-  'spec/support/users.ts': `
-import type { Client } from 'resource-kit/testing'
-import type { User } from '../../src/models/user.js'
-
-export async function signIn(_client: Client, _user: User) {}
-`,
   'spec/support/branches.ts': `
 import type { Role } from '../../src/branches.js'
 import { Branch } from '../../src/models/branch.js'
@@ -458,7 +452,7 @@ export async function makeMember(_branch: Branch, _role: Role) {
 `,
 }
 
-/** The part of the file of `kit generate auth` that examples import. */
+/** The parts of the files of `kit generate auth` that examples import. */
 const accounts = {
   'src/authentication.ts': `
 import type { Context } from 'resource-kit'
@@ -466,6 +460,18 @@ import { User } from './models/user.js'
 
 export function userOf(_ctx: Context): User {
   return new User()
+}
+`,
+  'spec/support/users.ts': `
+import type { Client } from 'resource-kit/testing'
+import { User } from '../../src/models/user.js'
+
+export async function makeUser(values: Partial<User> = {}): Promise<User> {
+  return Object.assign(new User(), values)
+}
+
+export async function signIn(client: Client, user: User): Promise<unknown> {
+  return client.post('/session', { form: { email: user.email } })
 }
 `,
   // With the columns that pages add to it.

@@ -10,8 +10,6 @@ import { environment, kit, kitFile, newApplication } from '../../support/kit.js'
 const routes = `
 app.post('/welcome', welcome)
 app.resource(CustomersResource)
-const notes = app.resource(NotesResource)
-notes.post('/restore', restore)
 app.static('/assets', 'public/assets')
 app.get('/', frontEnd)
 app.get('/{*path}', frontEnd)
@@ -20,11 +18,10 @@ app.get('/{*path}', frontEnd)
 const imports = `
 import { CustomersResource } from './actions/customers.js'
 import { frontEnd } from './actions/front-end.js'
-import { NotesResource, restore } from './actions/notes.js'
 import { welcome } from './actions/welcome.js'
 `
 
-/** The existing tables of a recipe's database, and a note to delete. */
+/** The existing tables of a recipe's database. */
 const existingTables = `
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 
@@ -32,10 +29,6 @@ export class ExistingTables1999999999999 implements MigrationInterface {
   async up(runner: QueryRunner) {
     await runner.query('CREATE TABLE customers (customer_no INTEGER PRIMARY KEY, full_name VARCHAR NOT NULL)')
     await runner.query("INSERT INTO customers VALUES (7, 'Ada')")
-    await runner.query(
-      "INSERT INTO notes (id, text, created_at, updated_at) VALUES " +
-        "('01a2003a-8b62-72ea-b3df-77b89a56588b', 'A note', '2026-11-21 12:00:00.000', '2026-11-21 12:00:00.000')",
-    )
   }
 
   async down() {}
@@ -43,7 +36,6 @@ export class ExistingTables1999999999999 implements MigrationInterface {
 `
 
 describe('An application with the recipes of docs/how-to.md', function () {
-  const note = '/notes/01a2003a-8b62-72ea-b3df-77b89a56588b'
   let folder: string
   let remove: () => void
   let server: ChildProcess
@@ -51,7 +43,6 @@ describe('An application with the recipes of docs/how-to.md', function () {
 
   before(async () => {
     ;({ folder, remove } = await newApplication())
-    await run('generate', 'migration', 'create_notes', 'text')
     for (const block of codeBlocks().filter(({ page }) => page === 'docs/how-to.md')) {
       const file = namedFile(block)
       if (file) write(file, block.code)
@@ -90,13 +81,6 @@ describe('An application with the recipes of docs/how-to.md', function () {
       name: 'Grace',
     })
     expect((await send('POST', '/customers', { name: ' ' })).status).to.equal(422)
-  })
-
-  it('soft-deletes, and restores', async () => {
-    expect((await send('DELETE', note)).status).to.equal(200)
-    expect((await send('DELETE', note)).status).to.equal(404)
-    expect((await send('POST', `${note}/restore`, {})).body).to.include({ text: 'A note' })
-    expect((await send('POST', '/notes/1/restore', {})).status).to.equal(404)
   })
 
   it('serves the front end at every other path', async () => {

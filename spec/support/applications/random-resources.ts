@@ -84,6 +84,7 @@ export class RandomResources {
       owner,
       singular: isSingular,
       locking: random.chance(0.3),
+      trash: !isSingular && random.chance(0.3),
       spec: 'full',
       api: isApi,
     }
@@ -219,6 +220,7 @@ export function commandOf(name: string, options: ResourceArguments): string {
     ),
     ...(options.singular ? ['--singular'] : []),
     ...(options.locking ? ['--locking'] : []),
+    ...(options.trash ? ['--trash'] : []),
     ...(options.api ? ['--api'] : []),
     ...(options.spec ? [`--spec ${options.spec}`] : []),
   ]

@@ -68,7 +68,7 @@ async function recordResource(application: string, browser: Browser): Promise<vo
 /** The list that the recorded command has written, as a page and as the JSON that curl prints. */
 async function takePostPictures(application: string, url: string, browser: Browser): Promise<void> {
   const database = new Sqlite(join(application, 'db/development.sqlite'))
-  const list = await openForPicture(browser, url, 900)
+  const list = await openForPicture(browser, url, 760)
   const posts = {
     'Release notes': 'Version 2 is out.',
     Meetup: 'Slides are online.',
@@ -77,15 +77,16 @@ async function takePostPictures(application: string, url: string, browser: Brows
   database.exec('DELETE FROM posts')
   for (const [title, description] of Object.entries(posts))
     await list.request.post('/posts', json({ title, description }))
-  const dates = database.prepare('UPDATE posts SET created_at = ? WHERE title = ?')
+  const dates = database.prepare('UPDATE posts SET created_at = $1, updated_at = $1 WHERE title = $2')
   for (const [index, title] of Object.keys(posts).entries())
-    dates.run(`2026-01-${10 + 7 * index} 09:${12 + 9 * index}:00.000`, title)
+    dates.run({ 1: `2026-01-${10 + 7 * index} 09:${12 + 9 * index}:00.000`, 2: title })
   database.close()
   await list.goto('/posts')
   await takePicture('posts', list)
   const response = await list.request.get('/posts', { headers: { Accept: 'application/json' } })
   await showTerminal(list, [
-    `$ curl -s -H 'Accept: application/json' ${documentedUrl}/posts | jq`,
+    "$ curl -s -H 'Accept: application/json' \\",
+    `    ${documentedUrl}/posts | jq`,
     JSON.stringify(await response.json(), null, 2),
   ])
   await list.setViewportSize({ width: 640, height: 400 })

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import type { EntityManager } from 'typeorm'
 import type { Database } from '../../database/database.js'
 import { createDatabase, dropDatabase, placeOf, fileOf } from '../../database/engines/create-drop.js'
+import { findIndexesOfTrash, type UniqueIndex } from '../../records/unique-indexes.js'
 import { findCrossings, findWideIndexes, type Crossing, type WideIndex } from '../../records/crossings.js'
 import { declaredLists, findListWarnings } from '../../records/lists/list-warnings.js'
 import { currentEnvironment } from '../../common/environment.js'
@@ -209,6 +210,7 @@ async function check(database: Database): Promise<void> {
   const crossings = (await findCrossings(database)).map(describeCrossing)
   for (const problem of [...problems, ...crossings]) console.log(problem)
   for (const index of await findWideIndexes(database)) console.log(describeIndex(index))
+  for (const index of await findIndexesOfTrash(database)) console.log(describeTrashIndex(index))
   const count = problems.length + crossings.length
   if (count > 0) throw new CommandError(`The database has ${count} ${count === 1 ? 'problem' : 'problems'}.`)
   console.log('The database has all indexes that the lists need.')
@@ -225,6 +227,12 @@ function describeCrossing({ name, count }: Crossing): string {
 /** It is not a problem: some values must be unique among all. */
 function describeIndex({ table, name, columns, keys }: WideIndex): string {
   return `Note: The values of ${columns.join(' and ')} in ${table} are unique over all parents (${name}), so a conflict tells what others have. If they need only be unique within one, let the index begin with ${keys.join(' and ')}.`
+}
+
+/** It is not a problem: a number may stay taken in the trash. */
+function describeTrashIndex({ table, name, columns }: UniqueIndex): string {
+  const list = columns.map((column) => `'${column}'`).join(', ')
+  return `Note: The values of ${columns.join(' and ')} in ${table} stay taken while their record is in the trash (${name}). To free them, replace the index in a migration by uniqueOutsideTrash(runner, '${table}', [${list}]).`
 }
 
 async function replicas(database: Database): Promise<void> {

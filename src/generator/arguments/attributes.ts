@@ -84,6 +84,14 @@ export function versionAttributes(): Attribute[] {
   }))
 }
 
+/** The time at which a record was moved to the trash. */
+export function trashAttributes(): Attribute[] {
+  return parseAttributes(['deleted_at:nulls.datetime']).map((attribute) => ({
+    ...attribute,
+    decorator: '@DeleteDateColumn()',
+  }))
+}
+
 /** Adds the source texts for the scaffolds to an attribute. */
 function attributeOf(argument: AttributeArgument): Attribute {
   const { name, kind, isNullable, isList, values } = argument

@@ -26,6 +26,8 @@ export interface ResourceArguments {
   singular?: boolean
   /** Whether the model has a version, so that no change overwrites another one. */
   locking?: boolean
+  /** Whether deleted records are moved to a trash. */
+  trash?: boolean
   spec?: 'placeholder' | 'full'
   skipMigration?: boolean
   /** Whether to leave out the model, its spec and its migration. */
@@ -61,6 +63,7 @@ export function withResourceArguments(command: Command): Command {
     .addOption(SPEC)
     .addOption(UNIQUE)
     .addOption(LOCKING)
+    .addOption(TRASH)
     .option('--skip-migration', 'do not generate a migration')
     .option('--skip-model', 'do not generate a model, its spec and its migration')
     .option('--skip-templates', 'do not generate templates')
@@ -75,6 +78,7 @@ export function withModelArguments(command: Command): Command {
     .argument('[attributes...]', ATTRIBUTES)
     .addOption(UNIQUE)
     .addOption(LOCKING)
+    .addOption(TRASH)
     .addOption(SPEC)
 }
 
@@ -92,6 +96,8 @@ const SPEC = new Option(
 ).choices(['placeholder', 'full'])
 
 const LOCKING = new Option('--locking', 'add a version, so that a change never overwrites another one')
+
+const TRASH = new Option('--trash', 'move deleted records to a trash, from which they can be restored')
 
 /** Adds a value to those of an option that was given before. */
 function append(word: string, others: string[] = []): string[] {

@@ -33,20 +33,24 @@ export async function findChoices<T extends Model>(
 ): Promise<Choices<T>> {
   const metadata = work.tx.dataSource.getMetadata(model)
   const collection = collectionName(recordName(metadata.targetName))
-  const find = (conditions: object | undefined, take: number) => {
+  const find = (conditions: object | undefined, take: number, withDeleted = false) => {
     const all = addScope(metadata, conditions, where)
     const inScope = addScopes<T>(work, metadata, all)
     // Every model has an id, but the compiler cannot see it through the conditional types of TypeORM.
     const order = { id: 'DESC' } as FindOptionsOrder<T>
-    return work.tx.find(model, { ...(inScope && { where: inScope }), order, take })
+    return work.tx.find(model, { ...(inScope && { where: inScope }), order, take, withDeleted })
   }
   // One more record than the limit shows that there are too many.
   const records = await find(undefined, maxRecords + 1)
-  const ids = selected.filter(isId).map(String)
+  const ids = [...new Set(selected.filter(isId).map(String))]
   if (records.length <= maxRecords) {
+    const missing = ids.filter((id) => !records.some((record) => record.id === id))
+    // A selected record stays selected in the trash, so that the form does not choose another one.
+    if (metadata.deleteDateColumn && missing.length > 0)
+      records.push(...(await find({ id: In(missing) }, missing.length, true)))
     const unavailable = ids.filter((id) => !records.some((record) => record.id === id))
     return { records, isComplete: true, collection, unavailable }
   }
-  const choices = ids.length > 0 ? await find({ id: In(ids) }, ids.length) : []
+  const choices = ids.length > 0 ? await find({ id: In(ids) }, ids.length, true) : []
   return { records: choices, isComplete: false, collection }
 }

@@ -1,6 +1,7 @@
 import type { FindOptionsOrder, FindOptionsRelations } from 'typeorm'
 import { DeclarationError } from '../../errors.js'
 import type { Where } from '../conditions.js'
+import type { TrashOptions } from '../locking.js'
 import type { Queryable } from './declaration.js'
 import type { ListQuery } from './query/list-query.js'
 
@@ -64,7 +65,7 @@ export class CursorPagination extends Pagination {
 }
 
 /** The options of a list: its records, their order and the page size. */
-export interface PageOptions<T> {
+export interface PageOptions<T> extends TrashOptions {
   where?: Where<T> | Where<T>[]
   /** The order, by default newest first. The id decides between records that are equal in this order. */
   order?: FindOptionsOrder<T>

@@ -5,6 +5,7 @@ import { readAlternatives } from '../conditions.js'
 import { loadLinks } from '../links.js'
 import { isObserved, noteLoaded } from '../participants.js'
 import { loadRelations } from '../relations.js'
+import { requireTrash } from '../trash.js'
 import { addScopes } from '../scope.js'
 import type { RecordWork } from '../work.js'
 import type { Queryable } from './declaration.js'
@@ -109,6 +110,7 @@ export function selectRequested<T extends Model>(
   isWhole = false,
 ): RequestedList {
   const metadata = work.tx.dataSource.getMetadata(model)
+  if (options.trashed) rejectRelations(metadata, options)
   const where = addScopes<T>(work, metadata, options.where, options.relations)
   const handler = request.route?.handlerName ?? 'A handler'
   const { queryable, name } = findDeclaration(handler, metadata, options.queryable, request.route)
@@ -142,9 +144,19 @@ export function selectRequested<T extends Model>(
     : new ListSelection(work, definition, parsed, {
         where: conditions,
         relations: options.relations,
+        trashed: options.trashed === true,
         order: isByColumns ? undefined : order,
       })
   return { metadata, definition, parsed, query, selection }
+}
+
+/** @throws DeclarationError when a list of trashed records joins relations, or when its model has no trash */
+function rejectRelations(metadata: EntityMetadata, { relations }: { relations?: unknown }): void {
+  requireTrash(metadata, '`trashed: true`')
+  if (!relations) return
+  throw new DeclarationError(
+    `The list of trashed records of ${metadata.targetName} has \`relations\`, which would show trashed ones. Use ctx.load(records, ...).`,
+  )
 }
 
 /** A list without pages. */

@@ -7,6 +7,7 @@ import { engineOf } from '../../database/engines/engines.js'
 import { COUNT_ALIAS } from '../../database/engines/engine.js'
 import { readAlternatives } from '../conditions.js'
 import { addRelatedScopes } from '../scope.js'
+import { selectTrashed } from '../trash.js'
 import type { RecordWork } from '../work.js'
 import { fastPath, read, run, type FastPath, type Row } from '../fast-path/fast-path.js'
 import { ConditionWriter, type SqlCondition } from './conditions-sql.js'
@@ -19,6 +20,8 @@ export interface SelectOptions {
   /** Conditions that have been converted to the kinds of their columns. */
   where: object | undefined
   relations: object | undefined
+  /** Whether only trashed records are selected. */
+  trashed: boolean
   /** An order by more than columns, which replaces the order of the query. */
   order: object | undefined
 }
@@ -126,8 +129,11 @@ export class ListSelection {
   private async find(ids: unknown[]): Promise<object[]> {
     if (ids.length === 0) return []
     const { id } = this.definition
-    const { relations } = this.options
-    const records = await this.tx.find(this.metadata.target, { where: { [id.name]: In(ids) }, relations })
+    const { relations, trashed } = this.options
+    const where = { [id.name]: In(ids) }
+    const records = trashed
+      ? await selectTrashed(this.tx, this.metadata, where).getMany()
+      : await this.tx.find(this.metadata.target, { where, relations })
     const byId = new Map(records.map((record) => [String(Reflect.get(record, id.name)), record]))
     return ids.flatMap((value) => byId.get(String(value)) ?? [])
   }
@@ -136,7 +142,13 @@ export class ListSelection {
     if (this.wheres.length > 0) return this.build(output, conditions, order)
     const statements = cachedStatements(this.definition)
     const keys = order.map(({ column, isDescending }) => `${column.name} ${isDescending}`)
-    const shape = JSON.stringify([output, keys, this.options.order, conditions.map(({ key }) => key)])
+    const shape = JSON.stringify([
+      output,
+      this.options.trashed,
+      keys,
+      this.options.order,
+      conditions.map(({ key }) => key),
+    ])
     let statement = statements.get(shape)
     if (!statement) statements.set(shape, (statement = this.build(output, conditions, order)))
     return statement
@@ -155,7 +167,11 @@ export class ListSelection {
       builder.andWhere(`(${sql(names.map((parameter) => `:${parameter}`))})`)
       for (const marker of markers) builder.setParameter(`list_${marker.index}`, marker)
     }
-    for (const where of this.wheres) addConditions(builder, this.metadata, where, this.definition.id.name)
+    const { trashed } = this.options
+    for (const where of this.wheres)
+      addConditions(builder, this.metadata, where, this.definition.id.name, trashed)
+    if (trashed)
+      builder.withDeleted().andWhere(`${name}.${this.metadata.deleteDateColumn?.propertyPath} IS NOT NULL`)
     if (output === 'count') builder.select('COUNT(*)', COUNT_ALIAS).setOption('disable-global-order')
     else this.sort(builder, order)
 
@@ -206,6 +222,7 @@ function addConditions(
   metadata: EntityMetadata,
   where: object,
   id: string,
+  trashed: boolean,
 ): void {
   const { name, target } = metadata
   if (where === noAlternatives) return void builder.andWhere('1 = 0')
@@ -217,6 +234,6 @@ function addConditions(
     .subQuery()
     .select(`matching.${id}`)
     .from(target, 'matching')
-    .setFindOptions({ where, loadEagerRelations: false })
+    .setFindOptions({ where, loadEagerRelations: false, withDeleted: trashed })
   builder.andWhere(`${name}.${id} IN ${matching.getQuery()}`)
 }

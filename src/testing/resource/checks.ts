@@ -201,12 +201,60 @@ const destroy: Check = (resource, it) => {
     it(`destroys ${aRecord} from a form and redirects to the ${target}`, async () => {
       const location = description.singular ? '/' : resource.list
       await resource.expect('destroy', 'form', { status: 303, location })
-      await expectMessage(resource, location, 'destroyed')
+      const moved = description.trash ? `The ${resource.words.one} was moved to the trash.` : undefined
+      await expectMessage(resource, location, 'destroyed', moved)
       await resource.expectAfter('destroy', { status: 404 })
     })
   it(`destroys ${aRecord} and returns it as JSON`, async () => {
     await resource.expect('destroy', 'json', { status: 200, members: { id: resource.record.id } })
     await resource.expectAfter('destroy', { status: 404 })
+  })
+}
+
+const trash: Check = (resource, it) => {
+  const { words, hasPages, aRecord, description, formats } = resource
+  if (!description.trash) return
+  const inTrash = (): Target => ['trash', 'GET', `${resource.list}/trash`]
+  const page = () => `${resource.list}/trash`
+  const restore = (): Target => ['restore', 'POST', `${resource.item}/restore`, page()]
+  const purge = (): Target => ['purge', 'DELETE', `${resource.item}/purge`, page()]
+  const move = () => resource.expect('destroy', 'json', { status: 200 })
+  it(`lists the ${words.many} in the trash as ${namesOf(resource)}`, async () => {
+    await resource.expect(inTrash(), 'json', { status: 200, lacks: resource.record.id })
+    await move()
+    for (const format of formats)
+      await resource.expect(inTrash(), format, { status: 200, contains: idIn(format, resource) })
+  })
+  it(`restores ${aRecord} from the trash`, async () => {
+    const { id } = resource.record
+    await move()
+    await resource.expect(restore(), 'json', { status: 200, members: { id, deleted_at: null } }, {})
+    await resource.expectAfter('destroy', { status: 200, members: { id } })
+    await resource.expect(restore(), 'json', { status: 404 }, {})
+  })
+  if (hasPages)
+    it('restores and deletes for good with the buttons of the trash', async () => {
+      await move()
+      const { item } = resource
+      await resource.expect(restore(), 'form', { status: 303, location: item })
+      await expectMessage(resource, item, 'restored', `The ${words.one} was restored.`)
+      await move()
+      await resource.expect(purge(), 'form', { status: 303, location: page() })
+      await expectMessage(resource, page(), 'purged', `The ${words.one} was deleted for good.`)
+    })
+  it(`deletes ${aRecord} for good only in the trash`, async () => {
+    await resource.expect(purge(), 'json', { status: 404 })
+    await move()
+    await resource.expect(purge(), 'json', { status: 200, members: { id: resource.record.id } })
+    await resource.expect(inTrash(), 'json', { status: 200, lacks: resource.record.id })
+  })
+  if (!description.asOther) return
+  it('neither shows nor moves what others have in the trash', async () => {
+    await move()
+    await description.asOther?.()
+    await resource.expect(inTrash(), 'json', { lacks: resource.record.id })
+    await resource.expect(restore(), 'json', { status: 404 }, {})
+    await resource.expect(purge(), 'json', { status: 404 })
   })
 }
 
@@ -368,6 +416,7 @@ export const checks: readonly Check[] = [
   required,
   update,
   destroy,
+  trash,
   versions,
   files,
   csv,

@@ -35,6 +35,8 @@ export interface ResourceDescription<R extends Model> {
   pages?: boolean
   /** Whether its model has a version (no). */
   locking?: boolean
+  /** Whether deleted records are moved to a trash, from which they can be restored (no). */
+  trash?: boolean
   /** Routes beside those of the seven handlers, as for `kit generate resource --route`. */
   routes?: readonly RouteWord[]
   /** The media types of the attributes with files; in a list, that of an attribute with a list of files. */
