@@ -1,6 +1,6 @@
 import { pino } from 'pino'
 import { expect } from 'chai'
-import { Column, Entity } from 'typeorm'
+import { Column, Entity, JoinColumn, ManyToOne, type Relation } from 'typeorm'
 import {
   App,
   BaseResource,
@@ -27,10 +27,21 @@ import {
   Token,
   User,
 } from '../../support/applications/teams.js'
+import { newDatabase } from '../../support/databases.js'
 
 @Entity('users')
 class Stranger extends Model {
   @Column('varchar') email!: string
+}
+
+/** It is declared as a membership, which holds for the whole process, so that no other spec may use it. */
+@Entity('customers')
+class Guest extends Model {
+  @Column('uuid') branch_id!: string
+
+  @ManyToOne(() => Branch)
+  @JoinColumn({ name: 'branch_id' })
+  branch?: Relation<Branch>
 }
 
 /** Returns the statements of some work. */
@@ -129,10 +140,11 @@ describe('teamMembers()', () => {
         'teamMembers() needs the user and the team of a Membership, but Membership has no relation to Stranger. Add a ' +
           '@ManyToOne relation with its key.',
       )
-      const others = teamMembers(database, { ...models, membership: Customer as never, roles }) as never
-      expect(await start(Customer, () => [others], others)).to.contain(
-        'Customer has no relation with the key "user_id".',
-      )
+      const url = await newDatabase()
+      const own = await new Database({ test: { url }, models: [Branch, Guest] }, 'test').open()
+      const others = teamMembers(own, { ...models, membership: Guest as never, roles }) as never
+      const failure = await start(Customer, () => [others], others).finally(() => own.close())
+      expect(failure).to.contain('Guest has no relation with the key "user_id".')
     })
 
     it('rejects a role that is not in the list, when it is asked for', () => {
