@@ -155,7 +155,7 @@ describe('A generated team', () => {
       const calls = /await ctx\.authorize\(\w+\);/g
       const failures = failuresWithout('dist/src/actions/rentals.js', calls, '^RentalsResource .*JSON')
       for (const title of ['creates a', 'updates a', 'destroys a', 'return changes a'])
-        expect(failures).to.include(`RentalsResource ${title} rental`)
+        expect(failures).to.include(`RentalsResource handlers ${title} rental`)
       expect(failures).to.include('500')
       const start = failuresWithout('dist/src/app.js', 'app.use(branches);', '^RentalsResource .*JSON')
       expect(start).to.include('Declare it above the resource, below authenticate(): app.use(branches).')
