@@ -137,6 +137,7 @@ function stepsOf(folder: string, word: string, options: TeamArguments): FileActi
       'team/common',
       `team/${kind}`,
       application === 'web' ? 'team/accept' : 'team/accept-api',
+      ...(locals.hasTokens ? ['team/tokens'] : []),
     ]),
     { singular: names.singular, plural: names.plural, migration: migration.file },
     { ...locals, manager: roles[1], migrationClass: migration.className },

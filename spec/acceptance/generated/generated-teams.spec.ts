@@ -112,8 +112,107 @@ describe('A generated team', () => {
     expect(failures.join('\n')).to.include('/branches/{branch_id}/customers/{customer_id}')
   })
 
+  itOnce(
+    'names no token of an invitation in its log, in pages of errors, and in responses to others',
+    function () {
+      this.timeout(0)
+      app.write('dist/spec/link.spec.js', SECRET_LINK)
+      app.environment['LOG_LEVEL'] = 'trace'
+      const { status, output } = app.runSpecs('dist/spec/link.spec.js')
+      app.environment['LOG_LEVEL'] = 'silent'
+      const tokens = JSON.parse(app.read('dist/tokens.json')) as string[]
+      app.delete('dist/spec/link.spec.js')
+      expect(output).to.include('GET /invitation 200').and.include('GET /invitation/open/[FILTERED] 303')
+      expect(output).to.include('GET /invitation 410').and.include('GET /invitation 500')
+      expect(tokens).to.have.length(2)
+      for (const token of tokens) expect(output).to.not.include(token)
+      expect(status, output).to.equal(0)
+    },
+  )
+
+  /** Runs some specs of the application, of whose compiled file some parts are removed meanwhile. */
+  function failuresWithout(path: string, part: string | RegExp, specs: string): string {
+    const compiled = app.read(path)
+    const changed = compiled.replaceAll(part, '')
+    expect(changed).to.not.equal(compiled)
+    app.write(path, changed)
+    const { failures } = app.reportSpecs('--grep', specs)
+    app.write(path, compiled)
+    return failures.join('\n')
+  }
+
+  itOnce('needs no @Within below the path of a team', function () {
+    this.timeout(0)
+    const part = /^ *Within\('branch'\),?\n/gm
+    const specs = '^RentalsResource .*JSON|isolation of teams holds in .*/rentals'
+    expect(failuresWithout('dist/src/models/rental.js', part, specs)).to.equal('')
+  })
+
+  itOnce(
+    'has specs that fail without ctx.authorize in a handler that writes, and without the roles',
+    function () {
+      this.timeout(0)
+      const calls = /await ctx\.authorize\(\w+\);/g
+      const failures = failuresWithout('dist/src/actions/rentals.js', calls, '^RentalsResource .*JSON')
+      for (const title of ['creates a', 'updates a', 'destroys a', 'return changes a'])
+        expect(failures).to.include(`RentalsResource handlers ${title} rental`)
+      expect(failures).to.include('500')
+      const start = failuresWithout('dist/src/app.js', 'app.use(branches);', '^RentalsResource .*JSON')
+      expect(start).to.include('Declare it above the resource, below authenticate(): app.use(branches).')
+    },
+  )
+
   itOnce('is taken back by kit destroy', () => company.expectDestroyed())
 })
+
+/** A spec that opens an invitation in all ways: one that is open, one that is forged, and one while the database fails. */
+const SECRET_LINK = `
+import { expect } from 'chai'
+import { writeFileSync } from 'node:fs'
+import { mails } from 'resource-kit/mail'
+import { branches } from '../src/branches.js'
+import { client, isolate } from './support/app.js'
+import { makeBranch, makeMember } from './support/branches.js'
+import { signIn, signOut } from './support/users.js'
+
+describe('The link of an invitation', () => {
+  isolate()
+
+  it('is secret', async () => {
+    const branch = await makeBranch()
+    await signIn(client, await makeMember(branch, 'owner'))
+    const json = { email: 'invited@example.com', role: 'viewer' }
+    const made = await client.post('/branches/' + branch.id + '/invitations', { json, accept: 'json' })
+    const page = await client.get('/branches/' + branch.id + '/invitations')
+    await signOut(client)
+    const [, token] = /open\\/(\\S+)/.exec(mails.last.text)
+    const tokens = [token, token.slice(0, 32) + 'f'.repeat(43)]
+    writeFileSync('dist/tokens.json', JSON.stringify(tokens))
+    const texts = [made.text, page.text]
+    const visit = async (token) => {
+      for (const [path, accept] of [
+        ['/invitation/open/' + token, 'html'],
+        ['/invitation', 'html'],
+        ['/invitation?token=' + token, 'html'],
+        ['/invitation?token=' + token, 'json'],
+        ['/invitation?token=' + token, 'xml'],
+      ])
+        texts.push((await client.get(path, { accept })).text)
+      await client.get('/session/new')
+      texts.push((await client.put('/invitation', { json: { token, password: 'x' }, accept: 'json' })).text)
+      texts.push((await client.post('/invitation', { form: { _method: 'PUT', token } })).text)
+    }
+    for (const token of tokens) await visit(token)
+    const { invitation } = branches
+    branches.invitation = () => {
+      throw new Error('The database fails.')
+    }
+    await visit(token)
+    branches.invitation = invitation
+    for (const token of tokens) for (const text of texts) expect(text.includes(token)).to.equal(false)
+  })
+})
+`
 
 describeOnce('A generated team of an API', () => {
   const app = Application.api()
