@@ -150,8 +150,8 @@ describeOnce('A server of a bucket that verifies, fails and stalls', () => {
     const bucket = { url: `http://127.0.0.1:${port}/bucket/`, region: 'x', credentials: () => credentials }
     const impatient = new S3Store(bucket, { connect: 5000, idle: 50 })
     respond = () => undefined
-    for (const work of [impatient.write('key', localFile('x')), impatient.read('key')])
-      expect(String(await failure(work))).to.contain('The bucket did not make progress in time.')
+    for (const work of [() => impatient.write('key', localFile('x')), () => impatient.read('key')])
+      expect(String(await failure(work()))).to.contain('The bucket did not make progress in time.')
     respond = (_request, response) => response.writeHead(200, { 'content-length': '10' }).write('half')
     expect(await failure(buffer(await impatient.read('key')))).to.be.instanceOf(Error)
     server.closeAllConnections()

@@ -44,7 +44,9 @@ describe('The stored files of isolated tests', () => {
       })
   })
 
-  it('are all deleted at the end', async () => {
-    expect(await keysIn(files.internal.byteStore)).to.deep.equal(earlier)
+  describe('after it', () => {
+    it('are all deleted', async () => {
+      expect(await keysIn(files.internal.byteStore)).to.deep.equal(earlier)
+    })
   })
 })

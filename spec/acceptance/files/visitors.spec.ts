@@ -55,6 +55,13 @@ class Paper extends Model {
   @HasFile() scan!: StoredFile | null
 }
 
+/** A paper without a policy, which holds for all resources of its model. */
+@Entity('papers')
+class Sheet extends Model {
+  @Column('varchar') user_id!: string
+  @HasFile() scan!: StoredFile | null
+}
+
 /** A contract of a branch of the rental company. */
 @Entity('contracts')
 @Within('branch')
@@ -105,8 +112,12 @@ class OwnPolicy extends Policy<Paper> {
   }
 }
 
-@Resource('/papers', { model: Paper, fields: ['scan'] })
-class PlainPapers extends Papers {}
+@Resource('/papers', { model: Sheet, fields: ['scan'] })
+class Sheets extends Papers {
+  protected override find(ctx: Context): Promise<never> {
+    return ctx.find(Sheet, ctx.params['paper_id']) as Promise<never>
+  }
+}
 
 @Resource('/own-papers', { model: Paper, policy: OwnPolicy, fields: ['scan'], param: 'paper_id' } as never)
 class OwnPapers extends Papers {}
@@ -123,22 +134,23 @@ class PapersOfShelf extends Papers {
   }
 }
 
-@Resource('/papers', { model: Paper, fields: ['scan'] })
-class PapersOfUsers extends Papers {}
+@Resource('/papers', { model: Sheet, fields: ['scan'] })
+class SheetsOfUsers extends Sheets {}
 
 function papersApp(database: Database): { app: App; files: StoredFiles } {
   const app = new App({ logger: pino({ level: 'silent' }) })
   const files = storedFiles(database)
-  app.use(async (ctx: Context, next: Next) => {
+  const setUser = (ctx: Context, next: Next) => {
     if (ctx.get('User') !== '') Object.assign(ctx, { user: { id: ctx.get('User') } })
-    await next()
-  })
+    return next()
+  }
+  app.use(Object.assign(setUser, { beforeBody: true }))
   app.use(transaction(database))
   app.extend(files)
-  for (const resource of [PlainPapers, OwnPapers, Shelves, PapersOfShelf]) app.resource(resource)
+  for (const resource of [Sheets, OwnPapers, Shelves, PapersOfShelf]) app.resource(resource)
   app.group('/users', (users) => {
     users.use(requireUser())
-    users.resource(PapersOfUsers)
+    users.resource(SheetsOfUsers)
   })
   return { app, files }
 }
@@ -151,7 +163,7 @@ describe('The files of a record', () => {
     let shelf: Shelf
 
     before(async () => {
-      const models = [Shelf, Paper]
+      const models = [Shelf, Paper, Sheet]
       const connect = (url: string) => new Database({ test: { url }, models }, 'test').open()
       const database = await connect(
         await databaseWithTables('papers', async (url) => {
