@@ -12,6 +12,7 @@ import { parseArgs } from 'node:util'
 import { pino } from 'pino'
 import { Column, Entity, Table } from 'typeorm'
 import { HasFile, storedFiles, storedFilesTable, type StoredFile } from '../../src/files/index.js'
+import { FolderStore } from '../../src/files/stores/folder.js'
 import {
   App,
   BaseResource,
@@ -85,9 +86,9 @@ async function openOwn(): Promise<{ app: App; address: string }> {
   ]
   await runner.createTable(new Table({ name: 'clips', columns }))
   await runner.release()
-  const app = new App({ defaultFormat: 'json', logger: pino({ level: 'silent' }), uploadsLimit: 2 ** 33 })
+  const app = new App({ logger: pino({ level: 'silent' }), uploadsLimit: 2 ** 33 })
   app.use(transaction(database))
-  app.extend(storedFiles(database))
+  app.extend(storedFiles(database, { store: new FolderStore(join(folder, 'storage')) }))
   app.resource(ClipsResource)
   return { app, address: await app.listen(0, '127.0.0.1') }
 }
@@ -123,7 +124,8 @@ async function openPeer(): Promise<{ server: Server; address: string }> {
 async function upload(address: string): Promise<string> {
   const form = new FormData()
   form.append('file', new Blob([content]), 'clip.bin')
-  const response = await fetch(`${address}/clips`, { method: 'POST', body: form })
+  const headers = { accept: 'application/json' }
+  const response = await fetch(`${address}/clips`, { method: 'POST', body: form, headers })
   const text = await response.text()
   if (!response.ok) throw new Error(`${response.status} ${text}`)
   return (JSON.parse(text) as { file: { url: string } }).file.url

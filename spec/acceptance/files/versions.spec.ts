@@ -35,7 +35,7 @@ describe('The version of a record with files', () => {
     expect(versions).to.deep.equal([1, 2, 3, 3, 4])
   })
 
-  it('makes a form out of date, which keeps the new file and names the present one', async () => {
+  it('makes a form out of date, which keeps the new file and names the current one', async () => {
     expect((await send({}, 'other.png')).status).to.equal(200)
     const stale = await send({ lock_version: '1' }, 'mine.png', 'html')
     expect(stale.status).to.equal(409)
