@@ -143,7 +143,7 @@ export type { KeepOptions, SessionData, SessionStore } from './sessions/session-
 export type { Flash, FlashMessage, FlashType } from './sessions/flash.js'
 
 // The messages of the channels of node:diagnostics_channel
-export type { DeliveryMessage, QueryMessage, RenderMessage, TransactionMessage } from './common/channels.js'
+export type { DeliveryMessage, FileMessage, QueryMessage, RenderMessage, TransactionMessage } from './common/channels.js'
 
 // Errors: the common ones by name, all of them in `errors`
 export {

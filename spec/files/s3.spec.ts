@@ -145,6 +145,18 @@ describeOnce('A server of a bucket that verifies, fails and stalls', () => {
     expect(requests).to.have.length(1)
   })
 
+  it('stalls: before it responds, and within a file', async () => {
+    const { port } = server.address() as AddressInfo
+    const bucket = { url: `http://127.0.0.1:${port}/bucket/`, region: 'x', credentials: () => credentials }
+    const impatient = new S3Store(bucket, { connect: 5000, idle: 50 })
+    respond = () => undefined
+    for (const work of [() => impatient.write('key', localFile('x')), () => impatient.read('key')])
+      expect(String(await failure(work()))).to.contain('The bucket did not make progress in time.')
+    respond = (_request, response) => response.writeHead(200, { 'content-length': '10' }).write('half')
+    expect(await failure(buffer(await impatient.read('key')))).to.be.instanceOf(Error)
+    server.closeAllConnections()
+  })
+
   it('is away', async () => {
     const url = 'http://127.0.0.1:1/bucket/'
     const away = new S3Store({ url, region: 'eu-central-1', credentials: () => credentials })

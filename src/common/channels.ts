@@ -45,12 +45,21 @@ export interface DeliveryMessage {
   readonly error?: string | undefined
 }
 
+/** The message of `resource-kit:file`: the bytes of a stored file were written, opened to be read, or made as a variant; or this failed. */
+export interface FileMessage {
+  readonly name: 'write' | 'read' | 'variant'
+  readonly ms: number
+  /** The class name of the error. */
+  readonly error?: string | undefined
+}
+
 /** The channels on which the framework publishes these messages. Without a subscriber, no message is created. */
 export const channels = {
   query: channel('resource-kit:query'),
   transaction: channel('resource-kit:transaction'),
   render: channel('resource-kit:render'),
   mail: channel('resource-kit:mail'),
+  file: channel('resource-kit:file'),
 }
 
 /**

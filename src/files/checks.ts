@@ -1,3 +1,4 @@
+import type { Logger } from 'pino'
 import { getMetadataArgsStorage } from 'typeorm'
 import { DeclarationError, type Database, type DeclaredRoute, type Middleware } from '../index.js'
 import type { Files } from './files.js'
@@ -9,11 +10,11 @@ import { checkTable } from './table.js'
  *
  * @throws DeclarationError when one of them does not work
  */
-export async function checkFiles(files: Files): Promise<void> {
+export async function checkFiles(files: Files, logger: Logger): Promise<void> {
   checkModels(files.database)
   await checkTable(files.table)
   const store = await files.open()
-  await store.start?.()
+  await store.start?.(logger)
 }
 
 /** @throws DeclarationError when a model has the name of stored files, or declares the column of a file itself */

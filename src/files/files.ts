@@ -3,12 +3,20 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
-import { currentEnvironment, makeUploadFolder, removeUploadFolder, sessionSecrets } from '../extension.js'
-import { ServiceUnavailable, type Database } from '../index.js'
+import {
+  channels,
+  currentEnvironment,
+  makeUploadFolder,
+  measure,
+  removeUploadFolder,
+  sessionSecrets,
+} from '../extension.js'
+
+import { ServiceUnavailable, type Database, type FileMessage } from '../index.js'
 import type { VariantOptions } from './declaration.js'
 import { FileTable, type NewFile } from './file-table.js'
 import { FileRoutes } from './routes.js'
-import { measure, receive, type FileSource } from './receiving.js'
+import { describe, receive, type FileSource } from './receiving.js'
 import { createFile, rowOf, type FileRow, type StoredFile } from './stored-file.js'
 import { FolderStore } from './stores/folder.js'
 import { openStore } from './stores/open-store.js'
@@ -27,6 +35,11 @@ export interface FilesStores {
   store?: FileStore | undefined
   /** Returns the keys of the bucket (`AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`), for roles whose keys change. */
   credentials?: S3Bucket['credentials'] | undefined
+  /**
+   * Whether `ctx.sendFile` redirects to a URL of the bucket, which is valid for a minute (no). A folder always sends the bytes itself. Add
+   * the bucket to the `imgSrc` of `securityHeaders()`.
+   */
+  redirect?: boolean | undefined
 }
 
 /** The stored files of an application: their rows, their bytes, and the routes that serve them. */
@@ -37,6 +50,8 @@ export class Files {
   private opened: FileStore | undefined
   private signing: Tokens | undefined
   env: string = currentEnvironment()
+  /** The keys that were written in the test environment, for `removeUndone`. */
+  private readonly written = new Set<string>()
 
   constructor(
     readonly table: FileTable,
@@ -57,6 +72,11 @@ export class Files {
   async open(): Promise<FileStore> {
     const { store, credentials } = this.options
     return (this.opened ??= store ?? (await openStore(this.env, credentials)))
+  }
+
+  /** Returns the URL of the bytes in the bucket; undefined if the application sends them. */
+  async urlOf(key: string, headers: { type: string; disposition: string }): Promise<string | undefined> {
+    return this.options.redirect ? (await this.open()).urlOf?.(key, headers) : undefined
   }
 
   get tokens(): Tokens {
@@ -102,7 +122,8 @@ export class Files {
   private async write(row: FileRow, path: string, logger?: Pick<Logger, 'debug' | 'error'>): Promise<void> {
     const { id, key, byte_size, content_type } = row
     try {
-      await this.byteStore.write(key, { path, ...row })
+      await published('write', () => this.byteStore.write(key, { path, ...row }))
+      if (this.env === 'test') this.written.add(key)
     } catch (err) {
       logger?.error({ err, file: id, key }, 'a file could not be stored')
       throw err
@@ -117,7 +138,7 @@ export class Files {
     const folder = await makeUploadFolder(this.uploads)
     try {
       const upload = await receive(source, join(folder, '1'), filename)
-      const [file] = await this.keepAll([{ path: upload.filepath, file: await measure(upload) }])
+      const [file] = await this.keepAll([{ path: upload.filepath, file: await describe(upload) }])
       return file as StoredFile
     } finally {
       await removeUploadFolder(folder)
@@ -132,6 +153,31 @@ export class Files {
     const key = rowOf(file)?.key ?? Reflect.get(file, 'key')
     if (typeof key !== 'string')
       throw new TypeError('files.read() needs a stored file, as a record or files.store() has it.')
-    return (await this.open()).read(key, range)
+    const store = await this.open()
+    return published('read', () => store.read(key, range))
+  }
+
+  /** Removes the bytes that this process has written for rows that are gone, because a test was undone. */
+  async removeUndone(): Promise<void> {
+    const keys = [...this.written]
+    if (keys.length === 0) return
+    const known = await this.table.findKeys(keys)
+    for (const key of keys.filter((one) => !known.has(one))) {
+      await this.byteStore.remove(key)
+      this.written.delete(key)
+    }
+  }
+}
+
+/** Publishes how long some work with the bytes of a file takes. */
+export async function published<T>(name: FileMessage['name'], work: () => Promise<T>): Promise<T> {
+  const end = measure(channels.file, 'name', name)
+  try {
+    const result = await work()
+    end?.()
+    return result
+  } catch (error) {
+    end?.(error)
+    throw error
   }
 }

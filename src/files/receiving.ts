@@ -36,7 +36,7 @@ export async function receive(source: FileSource, target: string, filename?: str
 }
 
 /** Reads from the content of a received file what its row needs. */
-export async function measure(upload: UploadedFile): Promise<NewFile> {
+export async function describe(upload: UploadedFile): Promise<NewFile> {
   const { filepath, originalFilename, size, sha256 = '' } = upload
   const { type, width, height } = await readContent(filepath)
   const filename = cleanFilename(originalFilename)

@@ -1,4 +1,3 @@
-import type { Readable } from 'node:stream'
 import { endReading, filesOf, hasTransaction, inTransaction, isWildcard, namesTag } from '../extension.js'
 import { HttpError, RecordNotFound, ServiceUnavailable, type Context, type Model } from '../index.js'
 import type { Declaration } from './declaration.js'
@@ -98,6 +97,15 @@ export async function respond(
   { cacheControl = 'private, no-cache', disposition }: SendFileOptions,
   policy: 'same-origin' | 'cross-origin' = 'same-origin',
 ): Promise<void> {
+  const shown = disposition === 'attachment' || !INLINE.includes(row.content_type) ? 'attachment' : 'inline'
+  const type = row.content_type === 'text/plain' ? 'text/plain; charset=utf-8' : row.content_type
+  const sent = { type, disposition: `${shown}; ${filenameParameters(row.filename)}` }
+  const url = ctx.method === 'GET' ? await fromStore(ctx, row, () => files.urlOf(row.key, sent)) : undefined
+  if (url !== undefined) {
+    // The URL expires, so the response is not kept.
+    ctx.set('Cache-Control', 'no-store')
+    return ctx.redirect(url)
+  }
   const tag = `"${row.sha256.slice(0, 32)}"`
   ctx.set({ ETag: tag, 'Cache-Control': cacheControl, 'X-Content-Type-Options': 'nosniff' })
   const match = ctx.get('If-None-Match')
@@ -105,11 +113,10 @@ export async function respond(
     ctx.status = 304
     return
   }
-  const shown = disposition === 'attachment' || !INLINE.includes(row.content_type) ? 'attachment' : 'inline'
   const isPdf = row.content_type === 'application/pdf'
   ctx.set({
-    'Content-Type': row.content_type === 'text/plain' ? 'text/plain; charset=utf-8' : row.content_type,
-    'Content-Disposition': `${shown}; ${filenameParameters(row.filename)}`,
+    'Content-Type': sent.type,
+    'Content-Disposition': sent.disposition,
     // Browsers show no PDF in a sandbox.
     'Content-Security-Policy': `default-src 'none'${isPdf ? '' : '; sandbox'}`,
     'Cross-Origin-Resource-Policy': policy,
@@ -122,18 +129,14 @@ export async function respond(
   }
   ctx.status = range ? 206 : 200
   if (range) ctx.set('Content-Range', `bytes ${range.start}-${range.end}/${size}`)
-  if (ctx.method !== 'HEAD') ctx.body = await readBytes(files, ctx, row, range)
+  if (ctx.method !== 'HEAD') ctx.body = await fromStore(ctx, row, () => files.read(row, range))
   ctx.length = range ? range.end - range.start + 1 : size
 }
 
-async function readBytes(
-  files: Files,
-  ctx: Context,
-  { id, key }: FileRow,
-  range?: { start: number; end: number },
-): Promise<Readable> {
+/** @throws ServiceUnavailable (503) when the store does not respond; HttpError (500) when it has no such bytes */
+async function fromStore<T>(ctx: Context, { id, key }: FileRow, work: () => Promise<T>): Promise<T> {
   try {
-    return await files.read({ id, key }, range)
+    return await work()
   } catch (err) {
     ctx.log.error({ err, file: id, key }, 'a stored file could not be read')
     if (err instanceof FileMissing) throw new HttpError(500, 'The file is missing in its store.')

@@ -13,7 +13,7 @@ import type { Context, DeclaredRoute, UploadedFile } from '../index.js'
 import type { Declaration } from './declaration.js'
 import type { NewFile } from './file-table.js'
 import type { Files } from './files.js'
-import { measure } from './receiving.js'
+import { describe } from './receiving.js'
 import { problemOfCount, problemOfFile, unknownFile } from './rules.js'
 import { createFile, rowOf, type StoredFile } from './stored-file.js'
 
@@ -58,7 +58,7 @@ class StagedFiles {
     for (const attribute of attributes) {
       const uploads = chosenFiles(this.ctx, attribute)
       const measured = await Promise.all(
-        uploads.map(async (upload) => ({ upload, file: await measure(upload) })),
+        uploads.map(async (upload) => ({ upload, file: await describe(upload) })),
       )
       const problem =
         problemOfCount(attribute, measured.length) ??

@@ -158,10 +158,10 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
         },
       },
     },
-    async start(_logger: Logger, env: string) {
+    async start(logger: Logger, env: string) {
       files.env = env
       await database.hold()
-      await checkFiles(files)
+      await checkFiles(files, logger)
       const sharp = loadSharp(database)
       if (sharp) files.variants = new Variants(files, sharp)
       if (files.byteStore instanceof FolderStore) void removeStaleUploads(Date.now(), files.uploads)

@@ -7,9 +7,9 @@ import type Sharp from 'sharp'
 import { makeUploadFolder, removeUploadFolder, Semaphore } from '../extension.js'
 import { DeclarationError, RecordNotFound, ServiceUnavailable, type Database } from '../index.js'
 import type { VariantOptions } from './declaration.js'
-import type { Files } from './files.js'
+import { published, type Files } from './files.js'
 import { declarationsOf } from './loading.js'
-import { measure } from './receiving.js'
+import { describe } from './receiving.js'
 import type { FileRow } from './stored-file.js'
 
 /** sharp is optional, and loaded when an application declares variants. */
@@ -97,7 +97,9 @@ export class Variants {
     if (this.queue >= running + waiting) throw busy()
     this.queue += 1
     try {
-      return await this.slots.run(() => this.make(original, name, options, maxPixels))
+      return await this.slots.run(() =>
+        published('variant', () => this.make(original, name, options, maxPixels)),
+      )
     } finally {
       this.queue -= 1
     }
@@ -120,7 +122,7 @@ export class Variants {
       const format = options.format ?? FORMATS[original.content_type] ?? 'png'
       const originalFilename = `${base}-${variant}.${format === 'jpeg' ? 'jpg' : format}`
       const upload = { filepath: path, originalFilename, mimetype: null, size: content.length, sha256 }
-      const file = { ...(await measure(upload)), original_id: original.id, variant, expires_at: null }
+      const file = { ...(await describe(upload)), original_id: original.id, variant, expires_at: null }
       const [row] = await this.files.keepRows([{ path, file }])
       return row as FileRow
     } catch (error) {

@@ -1,7 +1,7 @@
 import { subscribe } from 'node:diagnostics_channel'
 import { metrics, SpanKind, trace, TraceFlags, type Attributes, type Span } from '@opentelemetry/api'
 import type { StatementMessage } from '../extension.js'
-import type { DeliveryMessage, RenderMessage, TransactionMessage } from '../index.js'
+import type { DeliveryMessage, FileMessage, RenderMessage, TransactionMessage } from '../index.js'
 
 let isReporting = false
 
@@ -35,6 +35,9 @@ export function report(): void {
     },
     mail({ name, ms, error }: DeliveryMessage) {
       addSpan(`mail ${name}`, ms, { 'error.type': error })
+    },
+    file({ name, ms, error }: FileMessage) {
+      addSpan(`file ${name}`, ms, { 'error.type': error })
     },
   }
   for (const [name, listener] of Object.entries(listeners))

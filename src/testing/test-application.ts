@@ -3,6 +3,7 @@ import type { App } from '../application/application.js'
 import type { Database } from '../database/database.js'
 import { dropDatabase, openOrCreate } from '../database/engines/create-drop.js'
 import type { Injector, Replacement } from '../injection/injector.js'
+import { filesOf } from '../models/attributes/attributes.js'
 import { Client, type ClientOptions } from './client.js'
 import { Factory } from './factory.js'
 import { Isolation } from './isolation.js'
@@ -59,7 +60,7 @@ export function testApplication(app: App, database: Database, options: TestOptio
   return {
     client,
     factory,
-    isolate: () => isolate(isolation, client),
+    isolate: () => isolate(isolation, client, () => removeFiles(app, database)),
     provide: (token, value) => ofThisTest.add([[token, value]]),
     hooks: {
       async beforeAll() {
@@ -113,7 +114,7 @@ type Hooks = Record<'before' | 'beforeEach' | 'afterEach' | 'after', Hook>
  * Declares the hooks that isolate the tests of a `describe`. Records and sign-ins of a `before` exist in all its tests, and those
  * of a test only in this test.
  */
-function isolate(isolation: Isolation, client: Client): void {
+function isolate(isolation: Isolation, client: Client, undone: () => Promise<void>): void {
   const { before, beforeEach, afterEach, after } = globalThis as unknown as Hooks
   let restore: (() => void) | undefined
   before(async () => {
@@ -127,6 +128,20 @@ function isolate(isolation: Isolation, client: Client): void {
   afterEach(async () => {
     restore?.()
     await isolation.undo()
+    await undone()
   })
-  after(() => isolation.end())
+  after(async () => {
+    await isolation.end()
+    await undone()
+  })
+}
+
+/** Removes the bytes of stored files whose rows were undone. */
+async function removeFiles(app: App, { entityMetadatas }: Database): Promise<void> {
+  const hasFiles = entityMetadatas.some(
+    ({ target }) => typeof target === 'function' && filesOf(target).length > 0,
+  )
+  if (!hasFiles) return
+  const { storedFiles } = await import('../files/index.js')
+  await app.extension(storedFiles)?.internal.removeUndone()
 }

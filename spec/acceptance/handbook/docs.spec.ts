@@ -345,6 +345,7 @@ import {
 } from 'resource-kit/auth'
 import { absoluteUrl, mailer, mailInbox, sendMail } from 'resource-kit/mail'
 import { openapi } from 'resource-kit/openapi'
+import type { StoredFiles } from 'resource-kit/files'
 import type { JobQueue } from 'resource-kit/jobs'
 import type { JobContext } from 'resource-kit/jobs'
 import { createClient } from 'redis'
@@ -391,7 +392,7 @@ declare class Note extends Model {
 declare class Label extends Model {
   name: string
 }
-declare const frontEnd: Handler
+declare const frontEnd: Handler, files: StoredFiles
 declare const PlanesResource: typeof PostsResource, ApiPostsResource: typeof PostsResource
 declare class Account extends Model {
   owner: string

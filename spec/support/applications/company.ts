@@ -1,4 +1,4 @@
-import type { App, AppOptions, Database, Model } from '../../../src/index.js'
+import type { AppOptions, Database, Model } from '../../../src/index.js'
 import { jobQueue } from '../../../src/jobs/index.js'
 import { Factory } from '../../../src/testing/index.js'
 import { Site, type SpecRequest, type SpecResponse } from '../site.js'
@@ -32,8 +32,12 @@ export class Company {
     readonly site: Site,
   ) {}
 
-  static async open(options: AppOptions = {}, declare?: (app: App) => void): Promise<Company> {
-    const database = await teamsDatabase()
+  static async open(
+    options: AppOptions = {},
+    declare?: Parameters<typeof teamsApplication>[2],
+    opened?: Database,
+  ): Promise<Company> {
+    const database = opened ?? (await teamsDatabase())
     const made = teamsApplication(database, options, declare)
     const company = new Company(database, made, await Site.open(made.app))
     company.tellClient()

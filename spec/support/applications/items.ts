@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from 'pino'
-import { Column, Entity, Table, TableForeignKey, type QueryRunner } from 'typeorm'
+import { Column, Entity, Table, TableForeignKey, VersionColumn, type QueryRunner } from 'typeorm'
 import {
   App,
   BaseResource,
@@ -18,6 +18,7 @@ import {
   transaction,
   parameterLogger,
   type Context,
+  type Extension,
   type Middleware,
 } from '../../../src/index.js'
 import {
@@ -52,6 +53,9 @@ export class Item extends Model {
 
   @HasFiles({ maxSize: '20 KiB', maxCount: 3 })
   documents!: StoredFile[]
+
+  @VersionColumn()
+  lock_version!: number
 }
 
 export async function createItemTables(runner: QueryRunner): Promise<void> {
@@ -71,6 +75,7 @@ export async function createItemTables(runner: QueryRunner): Promise<void> {
         column(runner, 'name', 'string'),
         column(runner, 'photo_id', 'uuid', { isUnique: true }),
         column(runner, 'manual_id', 'uuid', { isUnique: true, isNullable }),
+        column(runner, 'lock_version', 'int'),
         ...timestamps(runner),
       ],
       foreignKeys: [refer('photo_id'), refer('manual_id')],
@@ -191,6 +196,8 @@ export interface ItemsOptions extends StoredFilesOptions {
   logger?: Logger
   aboveTransaction?: Middleware
   belowTransaction?: Middleware
+  /** An extension above all others. */
+  outermost?: Extension
 }
 
 /** The application, whose users are those of the `User` header. */
@@ -199,12 +206,13 @@ export function itemsApp(
   folder: string,
   { idempotent = false, ...options }: ItemsOptions = {},
 ): { app: App; files: StoredFiles } {
-  const { logger, aboveTransaction: _above, belowTransaction: _below, ...given } = options
+  const { logger, outermost, aboveTransaction: _above, belowTransaction: _below, ...given } = options
   const templates = join(folder, 'templates')
   mkdirSync(templates, { recursive: true })
   writeFileSync(join(templates, 'item.pug'), template)
   const app = new App({ templates, ...(logger && { logger }) })
   const files = storedFiles(database, given)
+  if (outermost) app.extend(outermost)
   app.use(parameterLogger())
   if (options.aboveTransaction) app.use(options.aboveTransaction)
   app.use(transaction(database), setUser)

@@ -309,8 +309,8 @@ export class Work {
 export type Leak = 'choices' | 'sql' | 'include' | 'export' | 'bulk'
 
 /** Opens the database at a URL. */
-export function open(url: string): Promise<Database> {
-  const models = [User, Token, Branch, Membership, Invitation, Customer, Item, Rental, Line, Visit]
+export function open(url: string, others: readonly Function[] = []): Promise<Database> {
+  const models = [...others, User, Token, Branch, Membership, Invitation, Customer, Item, Rental, Line, Visit]
   return new Database({ test: { url }, models, migrations: [CreateTeams1700000000000] }, 'test').open()
 }
 
@@ -326,7 +326,11 @@ export async function teamsDatabase(): Promise<Database> {
 }
 
 /** An application of the rental company, and what its specs need of it. */
-export function teamsApplication(database: Database, options: AppOptions = {}, declare?: (app: App) => void) {
+export function teamsApplication(
+  database: Database,
+  options: AppOptions = {},
+  declare?: (app: App, policies: Readonly<Record<string, PolicyClass>>) => void,
+) {
   const branches = teamMembers(database, {
     team: Branch,
     membership: Membership,
@@ -694,8 +698,8 @@ export function teamsApplication(database: Database, options: AppOptions = {}, d
     const { records } = await ctx.choices(User)
     ctx.body = records.map(({ email }) => email).toSorted()
   })
-  declare?.(app)
   const policies: Record<string, PolicyClass> = { BranchPolicy, CustomerPolicy, RentalPolicy }
+  declare?.(app, policies)
   return Object.assign(made, { app, branches, mails, policies })
 }
 

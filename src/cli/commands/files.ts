@@ -51,7 +51,7 @@ async function withFiles(run: (files: StoredFiles) => Promise<string>): Promise<
   const { database } = files.internal
   try {
     await database.open()
-    await checkFiles(files.internal)
+    await checkFiles(files.internal, app.logger)
     console.log(await run(files))
   } finally {
     await app.close()

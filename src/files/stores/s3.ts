@@ -6,6 +6,7 @@ import { pipeline } from 'node:stream/promises'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import { AwsClient } from 'aws4fetch'
+import type { Logger } from 'pino'
 import { FileMissing, type FileStore, type LocalFile } from './store.js'
 
 /** The keys by which requests are signed. */
@@ -25,7 +26,7 @@ export interface S3Bucket {
 }
 
 /** Milliseconds to connect, and without progress. */
-const [connectTimeout, idleTimeout] = [5000, 30_000]
+const timeouts = { connect: 5000, idle: 30_000 }
 
 /** The number of repetitions of a request that the store did not answer, or with 5xx. */
 const repetitions = 2
@@ -50,7 +51,22 @@ export class S3Store implements FileStore {
     'https:': new https.Agent({ keepAlive: true }),
   }
 
-  constructor(private readonly bucket: S3Bucket) {}
+  constructor(
+    private readonly bucket: S3Bucket,
+    private readonly limits = timeouts,
+  ) {}
+
+  /** Asks for the bucket, and does not wait for it: the application starts without it, too. */
+  async start(logger: Pick<Logger, 'warn'>): Promise<void> {
+    this.finish('GET', '', { query: { 'list-type': '2', 'max-keys': '1' } }).catch((err: unknown) => {
+      // Keys may be allowed to read and write, and not to list.
+      if (!String(err).includes('AccessDenied'))
+        logger.warn(
+          { err },
+          'The bucket of FILES_URL does not respond as it should. Uploads and files are 503.',
+        )
+    })
+  }
 
   async write(key: string, file: LocalFile): Promise<void> {
     const headers = {
@@ -164,13 +180,13 @@ export class S3Store implements FileStore {
     return new Promise((resolve, reject) => {
       const sent = request(url, { method, headers, agent })
       const fail = (what: string) => () => sent.destroy(new Error(`The bucket did not ${what} in time.`))
-      const connecting = setTimeout(fail('accept the connection'), connectTimeout)
+      const connecting = setTimeout(fail('accept the connection'), this.limits.connect)
       sent.on('socket', (socket) => {
         if (!socket.connecting) clearTimeout(connecting)
         else
           socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting))
       })
-      sent.setTimeout(idleTimeout, fail('make progress'))
+      sent.setTimeout(this.limits.idle, fail('make progress'))
       sent.on('close', () => clearTimeout(connecting))
       sent.on('error', reject)
       sent.on('response', (response) => resolve({ status: response.statusCode ?? 0, body: response }))

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import type { Logger } from 'pino'
 
 /** Where the bytes of stored files are: a folder, a bucket, or another service. */
 export interface FileStore {
@@ -19,8 +20,8 @@ export interface FileStore {
   remove(key: string): Promise<void>
   /** All keys, for `kit files check`. */
   list(): AsyncIterable<string>
-  /** Checks that the store works, when the application starts. */
-  start?(): Promise<void>
+  /** Checks that the store works, when the application starts. Its error stops the start; what may pass is a warning of the logger. */
+  start?(logger: Pick<Logger, 'warn'>): Promise<void>
   /** Returns a URL from which a client reads the file itself, for a minute. */
   urlOf?(key: string, headers: { type: string; disposition: string }): Promise<string>
 }
