@@ -1,4 +1,4 @@
-import type { BindOptions } from './http/members.js'
+import type { BindOptions } from './models/attributes/attribute-of.js'
 import type { Context } from './context.js'
 import type { Database } from './database/database.js'
 

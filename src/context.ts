@@ -87,8 +87,6 @@ export interface MiddlewareOptions {
   guardsFiles?: boolean
   /** Whether the middleware needs sessions. An API application has none, and does not start with such a middleware. */
   needsSession?: boolean
-  /** Whether the middleware stores the files of requests, as that of `storedFiles()` does. */
-  storesFiles?: boolean
   /** Whether the middleware may call `next` again after a failure. Any other middleware may call `next` only once. */
   callsAgain?: boolean
   /** The middleware's part of the OpenAPI document, for the routes that it runs for. */
@@ -126,6 +124,8 @@ export interface Hooks {
   admits?(ctx: Context): boolean
   /** Whether the middleware recognizes requests that a client sends twice by a key, as `idempotency()` does. */
   recognizesKeys?: boolean
+  /** Whether the middleware stores the files of requests, as that of `storedFiles()` does. */
+  storesFiles?: boolean
   /**
    * Runs when the application starts.
    *

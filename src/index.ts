@@ -32,7 +32,8 @@ export type { Next } from 'koa'
 
 // The members of the context. Each of these files adds its own to the `Context` type.
 export type { DataMembers } from './records/members.js'
-export type { BindOptions, HttpMembers } from './http/members.js'
+export type { HttpMembers } from './http/members.js'
+export type { BindOptions } from './models/attributes/attribute-of.js'
 export type { ImportMembers } from './many/members.js'
 export type { LoggingMembers } from './logging/members.js'
 export type { PolicyMembers } from './policies/members.js'
@@ -143,7 +144,13 @@ export type { KeepOptions, SessionData, SessionStore } from './sessions/session-
 export type { Flash, FlashMessage, FlashType } from './sessions/flash.js'
 
 // The messages of the channels of node:diagnostics_channel
-export type { DeliveryMessage, FileMessage, QueryMessage, RenderMessage, TransactionMessage } from './common/channels.js'
+export type {
+  DeliveryMessage,
+  FileMessage,
+  QueryMessage,
+  RenderMessage,
+  TransactionMessage,
+} from './common/channels.js'
 
 // Errors: the common ones by name, all of them in `errors`
 export {

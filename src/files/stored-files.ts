@@ -149,7 +149,7 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
   Object.defineProperty(middleware, 'name', { value: 'storedFiles' })
   return {
     name: 'storedFiles',
-    middleware: Object.assign(middleware, { storesFiles: true, database }),
+    middleware: Object.assign(middleware, { extension: { storesFiles: true }, database }),
     needsSecret: 'Stored files',
     members: {
       sendFile: {

@@ -2,7 +2,7 @@ import type Koa from 'koa'
 import { hasStatus } from '../common/has-status.js'
 import { ObservedPromise } from '../common/observed-promise.js'
 import type { Context } from '../context.js'
-import type { AttributeOf } from '../models/attributes/attribute-of.js'
+import type { AttributeOf, BindOptions } from '../models/attributes/attribute-of.js'
 import type { Pagination } from '../records/lists/pagination.js'
 import { ValidationErrors } from '../errors.js'
 import { bind, boundOf, unreadableOf, type UnreadableField } from './binder.js'
@@ -20,14 +20,6 @@ import { pathKeysOf, writableAttributes } from './writable.js'
 
 declare module '../context.js' {
   interface ContextMembers extends HttpMembers {}
-}
-
-/** The options of `ctx.bind` for an object that is not the body. */
-export interface BindOptions<T> {
-  /** The object whose members are copied: the message of a queue, the line of a file, a part of a body. */
-  from: object
-  /** The attributes that it may set; without it, those of `ctx.bind(record)`. */
-  fields?: readonly AttributeOf<T>[]
 }
 
 /** The members of a context that read the request's body, and respond. */

@@ -73,7 +73,7 @@ export function checkOptions(routes: readonly DeclaredRoute[]): void {
     if (!model || !fields) continue
     const attributes = attributesOf(model)
     const file = attributes.find((attribute) => attribute.file && fields.includes(attribute.name))
-    if (file && !middleware.some((fn) => fn.storesFiles))
+    if (file && !middleware.some((fn) => fn.extension?.storesFiles))
       throw new DeclarationError(
         `${owner} has the field "${file.name}", whose files nothing stores. Declare the resource below app.extend(files), ` +
           'where `files` is storedFiles(database) of resource-kit/files.',

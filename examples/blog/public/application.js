@@ -41,3 +41,37 @@ for (const form of document.querySelectorAll('form.bulk')) {
   })
   update()
 }
+
+// The button of form.addRow adds a row: a copy of the last one, without its values. Without JavaScript, it sends the form.
+document.addEventListener('click', (event) => {
+  const button = event.target.closest('button[data-add-row]')
+  const list = button?.dataset.addRow
+  const fields = button?.form.querySelectorAll(`[name^="${list}["]`) ?? []
+  const last = [...fields].at(-1)?.closest('fieldset')
+  if (!last) return
+  event.preventDefault()
+  const row = last.cloneNode(true)
+  const index = Number(/\[(\d+)\]/.exec([...fields].at(-1).name)[1])
+  for (const element of row.querySelectorAll('*')) {
+    for (const { name, value } of element.attributes) {
+      if (!['id', 'name', 'for', 'aria-describedby'].includes(name)) continue
+      element.setAttribute(
+        name,
+        value
+          .replace(`[${index}]`, `[${index + 1}]`)
+          .replaceAll(`_${list}_${index}`, `_${list}_${index + 1}`),
+      )
+    }
+  }
+  for (const part of row.querySelectorAll('.error, .remove-row, input[name$="[id]"]')) part.remove()
+  for (const input of row.querySelectorAll('input:not([type=hidden]), textarea, select')) {
+    input.removeAttribute('aria-invalid')
+    input.removeAttribute('required')
+    if (input.type === 'checkbox') input.checked = false
+    else input.value = ''
+  }
+  const legend = row.querySelector('legend')
+  legend.textContent = legend.textContent.replace(String(index + 1), String(index + 2))
+  last.after(row)
+  row.querySelector('input:not([type=hidden]), textarea, select')?.focus()
+})

@@ -16,3 +16,11 @@ export type AttributeOf<T> = Exclude<
   }[keyof T & string],
   keyof Model
 >
+
+/** The options of `ctx.bind` for an object that is not the body. */
+export interface BindOptions<T> {
+  /** The object whose members are copied: the message of a queue, the line of a file, a part of a body. */
+  from: object
+  /** The attributes that it may set; without it, those of `ctx.bind(record)`. */
+  fields?: readonly AttributeOf<T>[]
+}
