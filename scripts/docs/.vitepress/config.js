@@ -4,7 +4,8 @@ import { sidebar } from '../pages.js'
 
 export default defineConfig({
   title: 'resource-kit',
-  description: 'A full-stack TypeScript framework for applications that are mostly lists, forms and pages of a database.',
+  description:
+    'A full-stack TypeScript framework for applications that are mostly lists, forms and pages of a database.',
   lang: 'en-US',
   base: process.env.DOCS_BASE ?? '/',
   srcDir: 'pages',
