@@ -362,7 +362,11 @@ function rejectImportedNames({
 }: ResourcePlan): void {
   const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
   const imports = [
-    { isUsed: routes.length > 0 || hasFiles(attributes), classes: ['Route'], options: '--route or files' },
+    {
+      isUsed: routes.length > 0 || hasFiles(attributes),
+      classes: ['Route'],
+      options: routes.length > 0 ? '--route' : 'files',
+    },
     { isUsed: hasTrash, classes: ['Route', 'FindRecordOptions'], options: '--trash' },
     { isUsed: hasFiles(attributes), classes: ['StoredFile', 'HasFile', 'HasFiles'], options: 'files' },
     { isUsed: list, classes: ['Queryable'], options: '--filter, --sort and --search' },

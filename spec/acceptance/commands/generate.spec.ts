@@ -712,7 +712,7 @@ describe('kit generate and kit destroy', () => {
     'an unknown type': [
       ['resource', 'post', 'title:strng'],
       'Unknown attribute type "strng" in "title:strng". Known types: string, text, int, bigint, float, decimal, bool, date, ' +
-        'time, datetime, uuid, json, enum, references, many. Use nulls.X for a nullable attribute.',
+        'time, datetime, uuid, json, enum, references, many, file, files, image, images. Use nulls.X for a nullable attribute.',
     ],
     'a resource that XML cannot contain': [
       ['resource', 'xml_feed', 'title'],
