@@ -1,12 +1,20 @@
 import { expect } from 'chai'
+import { join } from 'node:path'
+import { Database } from '../../../src/index.js'
 import type { FileStore } from '../../../src/files/index.js'
 import { testApplication } from '../../../src/testing/index.js'
-import { itemsApp, openItems } from '../../support/applications/items.js'
+import { createItemTables, Item, itemsApp } from '../../support/applications/items.js'
+import { describeOnce } from '../../support/engine.js'
 import { formWith, png } from '../../support/file-contents.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
-const database = await openItems()
-const { app, files } = itemsApp(database, temporaryFolder())
+const folder = temporaryFolder()
+// It is opened later, because the hooks of isolate() are declared with the tests.
+const database = new Database(
+  { test: { url: `sqlite:${join(folder, 'items.sqlite')}`, logging: false }, models: [Item] },
+  'test',
+)
+const { app, files } = itemsApp(database, folder)
 const { client, isolate } = testApplication(app, database)
 
 async function keysIn(store: FileStore): Promise<string[]> {
@@ -15,14 +23,21 @@ async function keysIn(store: FileStore): Promise<string[]> {
   return keys.toSorted()
 }
 
-describe('The stored files of isolated tests', () => {
+describeOnce('The stored files of isolated tests', () => {
   let earlier: readonly string[]
 
   before(async () => {
+    await database.open()
+    const runner = database.createQueryRunner()
+    await createItemTables(runner)
+    await runner.release()
     await client.open()
     earlier = await keysIn(files.internal.byteStore)
   })
-  after(() => client.close())
+  after(async () => {
+    await client.close()
+    await database.close()
+  })
 
   describe('in a describe with isolate()', () => {
     let kept: readonly string[]

@@ -329,17 +329,20 @@ import { join } from 'node:path'
 import { injectable } from 'tsyringe'
 import * as classValidator from 'class-validator'
 import {
-  Column, Entity, In, JoinColumn, JoinTable, ManyToMany, ManyToOne, MoreThan, Table, type EntityManager, type MigrationInterface, type QueryRunner,
+  Column, Entity, In, JoinColumn, JoinTable, ManyToMany, ManyToOne, MoreThan, OneToMany, Table, type EntityManager, type MigrationInterface, type QueryRunner,
   type Relation,
 } from 'typeorm'
 import {
-  App, as, BadRequest, BaseResource, column, csrf, Database, databaseSessions, idempotencyKeysTable, Describe, filter, forceSSL, html, HttpError, idempotency, Model, nothing, Parent,
+  App, as, BadRequest, BaseResource, column, csrf, Database, databaseSessions, idempotencyKeysTable, Describe, emptyTrash, filter, forceSSL, html, HttpError, idempotency, Model, Nested, nothing, Parent,
   parameterLogger, Policy, prefixIndex, Present, primaryKey, Queryable, RelationIds, sortByLabel, timestamps,
-  redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, Use, Within,
+  redisSessions, Resource, Route, securityHeaders, sessionsTable, transaction, transactionOptions, translations, uniqueOutsideTrash, Use, Within,
   type Context, type DatabaseConfig, type Handler, type KeepOptions, type ListQuery, type Middleware, type MiddlewareClass, type Next, type SessionData,
   type SessionStore, ValidationErrors,
 } from 'resource-kit'
-import { captureLog, Client, expectQueries, Factory, Isolation, testApplication } from 'resource-kit/testing'
+import {
+  captureLog, Client, describeIsolation, describePolicy, describeResource, expectQueries, Factory, Isolation, sampleFile, signInFor, testApplication,
+} from 'resource-kit/testing'
+import { expect } from 'chai'
 import {
   authenticate, databaseLimits, normalizeEmail, rateLimit, readToken, requireUser, signedToken, signIn, signOut, takeReturnTo, userSessions, verifyPassword,
 } from 'resource-kit/auth'
@@ -392,6 +395,24 @@ declare class Note extends Model {
 declare class Label extends Model {
   name: string
 }
+declare class Contract extends Model {
+  number: string
+}
+declare class Item extends Model {
+  name: string
+}
+declare class OrderLine extends Model {
+  item_id: string
+  quantity: number
+  order: Relation<Model>
+}
+declare class Rental extends Model {
+  number: string
+}
+// oxlint-disable-next-line no-explicit-any
+declare const RentalPolicy: any
+declare const rental: Rental, job: JobContext
+declare function isolate(): void
 declare const frontEnd: Handler, files: StoredFiles
 declare const PlanesResource: typeof PostsResource, ApiPostsResource: typeof PostsResource
 declare class Account extends Model {
