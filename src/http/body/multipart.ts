@@ -55,7 +55,7 @@ export async function readMultipart(
 }
 
 /**
- * Writes a body that is a file to a folder for the request, and describes it as the file `file` of a form.
+ * Writes a body that is a file to a folder for the request, and describes it as a form's file in the `file` field.
  *
  * @throws ContentTooLarge (413), and the errors of `read` and of the decompression
  */
