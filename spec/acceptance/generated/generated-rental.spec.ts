@@ -51,7 +51,7 @@ const OPTIONS: [from: string, to: string][] = [
   ["translations('locales')", "translations('locales', { fallback: 'en-US', name: 'language' })"],
   [
     'sessionName:',
-    "sessionMaxAge: 3600, secret: ['new secret of 32 characters or more', 'old'], proxy: 1, sessionName:",
+    "sessionMaxAge: 3_600_000, secret: ['new secret of 32 characters or more', 'old'], proxy: 1, sessionName:",
   ],
 ]
 

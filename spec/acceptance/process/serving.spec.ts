@@ -145,7 +145,7 @@ describe('The commands that run an application', function () {
       }
       const npm = spawn('npm', ['start', '--silent'], {
         cwd: application.folder,
-        env: environment({ PORT: String(port) }),
+        env: environment(env),
       })
       expect(await text(npm.stderr), 'npm start').to.equal(`${sentence}\n`)
       other.close()
