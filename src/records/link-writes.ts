@@ -3,19 +3,10 @@ import { ValidationErrors } from '../errors.js'
 import { humanize } from '../naming/words.js'
 import { isId } from '../models/ids.js'
 import type { Model } from '../models/model.js'
-import {
-  assignedIds,
-  columnWriter,
-  linksOf,
-  readIds,
-  selectScopedKeys,
-  setLoadedIds,
-  targetOf,
-  type Links,
-} from './links.js'
-import { recordsOf } from './loaded-relations.js'
+import { columnWriter, linksOf, readIds, selectScopedKeys, targetOf, type Links } from './links.js'
 import { exceedsPart, inParts, sum } from './parts.js'
-import { isUnchanged, loadedElements } from '../models/record-state.js'
+import { assignedIds, isUnchanged, loadedElements, recordsOf, setLoadedIds } from '../models/record-state.js'
+import type { RecordWrite } from './participants.js'
 import type { RecordWork } from './work.js'
 
 /** The new links of a record, given by the ids of the related records. */
@@ -35,11 +26,7 @@ export function assignmentsOf(metadata: EntityMetadata, record: object): Assignm
  * Leaves out the ids of trashed records that are linked already: a form that was opened before may send them again, and their
  * links stay.
  */
-export async function leaveTrashedLinks(
-  { tx }: RecordWork,
-  metadata: EntityMetadata,
-  record: object,
-): Promise<void> {
+export async function leaveTrashedLinks({ work: { tx }, metadata, record }: RecordWrite): Promise<void> {
   for (const { property, relation, table, toOwner, toRelated } of linksOf(metadata)) {
     const { target, deleteDateColumn: date } = relation.inverseEntityMetadata
     const linked = loadedElements(record, property) ?? []
@@ -59,12 +46,7 @@ export async function leaveTrashedLinks(
         .getRawMany<{ id: unknown }>(),
     )
     const left = new Set(trashed.map(({ id }) => String(id)))
-    if (left.size > 0)
-      Reflect.set(
-        record,
-        property,
-        ids.filter((id) => !left.has(String(id))),
-      )
+    if (left.size > 0) Object.assign(record, { [property]: ids.filter((id) => !left.has(String(id))) })
   }
 }
 
@@ -159,9 +141,7 @@ function deleteLinks({ tx }: RecordWork, record: Model, { table, toOwner }: Assi
  * records than are linked.
  */
 export function syncLinks(
-  metadata: EntityMetadata,
-  record: object,
-  isNew: boolean,
+  { metadata, record, action }: RecordWrite,
   assignments: readonly Assignment[],
 ): void {
   for (const { property, relation, toRelated } of linksOf(metadata)) {
@@ -174,7 +154,7 @@ export function syncLinks(
         : recordsOf(related).map((element) => String(key.getEntityValue(element)))
     const writtenIds = relatedIds && !isUnchanged(record, relation.propertyName) ? relatedIds : undefined
     // The assigned ids are written after TypeORM has written an assigned relation, so they count.
-    const ids = newIds ?? writtenIds ?? (isNew ? [] : undefined)
+    const ids = newIds ?? writtenIds ?? (action === 'create' ? [] : undefined)
     if (!ids) continue
     setLoadedIds(record, property, ids)
     const isCurrent = String(relatedIds?.toSorted()) === String(ids.toSorted())

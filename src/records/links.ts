@@ -5,7 +5,7 @@ import { DeclarationError, UnknownRelation } from '../errors.js'
 import { memoizeByObject } from '../common/memoize.js'
 import { relationIdsOf } from '../models/attributes/attributes.js'
 import { inParts } from './parts.js'
-import { isUnchanged, markLoaded } from '../models/record-state.js'
+import { setLoadedIds } from '../models/record-state.js'
 import { scopeOf } from './scope.js'
 import type { RecordWork } from './work.js'
 
@@ -143,17 +143,4 @@ export async function readIds(
     else byOwner.set(String(owner_id), [String(related_id)])
   }
   return (record) => byOwner.get(String(ownerKey.getEntityValue(record))) ?? []
-}
-
-/** Sets a property to ids that the database contains. Saving the record does not write them. */
-export function setLoadedIds(record: object, property: string, ids: readonly string[]): void {
-  // The order of the links in the database differs between engines.
-  Reflect.set(record, property, ids.toSorted())
-  markLoaded(record, property)
-}
-
-/** The new, distinct ids of a property; undefined if it has neither been bound nor assigned nor changed. */
-export function assignedIds(record: object, property: string): unknown[] | undefined {
-  const value: unknown = Reflect.get(record, property)
-  return value === undefined || isUnchanged(record, property) ? undefined : [...new Set([value].flat())]
 }

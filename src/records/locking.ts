@@ -1,7 +1,5 @@
 import type { EntityManager, EntityMetadata, FindOneOptions } from 'typeorm'
-import { VersionNotLoaded } from '../errors.js'
 import { engineOf } from '../database/engines/engines.js'
-import type { Model } from '../models/model.js'
 
 /** Which records are read. */
 export interface TrashOptions {
@@ -32,10 +30,4 @@ export function lockOption(
 ): Pick<FindOneOptions, 'lock'> {
   const lock = engineOf(dataSource).rowLocks?.mode(metadata)
   return lock ? { lock } : {}
-}
-
-/** @throws VersionNotLoaded when a saved record lacks the version that its model has */
-export function requireVersion({ versionColumn, targetName }: EntityMetadata, record: Model): void {
-  if (versionColumn && versionColumn.getEntityValue(record) === undefined)
-    throw new VersionNotLoaded(targetName, versionColumn.propertyName)
 }

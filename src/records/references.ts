@@ -10,13 +10,15 @@ import { engineOf } from '../database/engines/engines.js'
 import type { Model } from '../models/model.js'
 import { readAlternatives, valueReader } from './conditions.js'
 import { readLocked, type Row } from './fast-path/fast-path.js'
-import { assignedIds, columnWriter, linksOf, loadLinks, targetOf } from './links.js'
+import { assignmentsOf, checkIds } from './link-writes.js'
+import { columnWriter, linksOf, loadLinks, targetOf } from './links.js'
 import { lockClause } from './locking.js'
 import { isOccupied } from './moves.js'
 import { inParts } from './parts.js'
-import { loadedElements } from '../models/record-state.js'
+import { assignedIds, loadedElements } from '../models/record-state.js'
 import { valueOf } from './row.js'
 import { addScope, combineAlternatives, noRecords, scopeOf } from './scope.js'
+import { translate } from './violations.js'
 import { commonOf, enclosuresOf, membersOf, memoizeWithin, waysOf } from './within.js'
 import type { Chain, Common, Enclosure } from './within.js'
 import { unscopedWork, type Conditions, type RecordWork } from './work.js'
@@ -112,12 +114,18 @@ export class References {
    * @param isLast whether the keys are final. Otherwise the references wait for those that are missing
    */
   async check(isLast: boolean): Promise<ValidationErrors | undefined> {
-    const groups = new Map<string, Group>()
-    const errors = await this.collect(groups, isLast)
-    for (const group of groups.values()) await checkGroup(this.work, group)
-    if (!errors.isEmpty) return errors
-    const isLeft = isLast && this.hasMoved && (await isOccupied(this.work, this.metadata, this.record))
-    return isLeft ? new ValidationErrors(409).add(RECORD, 'immovable', IMMOVABLE) : undefined
+    const { work, record } = this
+    const [errors = new ValidationErrors()] = await checkTogether(work, [this], isLast)
+    const wrong = errors.isEmpty && isLast ? await this.checkLast() : errors
+    return wrong && !wrong.isEmpty ? translate(wrong, record, work.translate) : undefined
+  }
+
+  /** Checks that nothing keeps a record that moves where it was, and that the records of its new links exist. */
+  private async checkLast(): Promise<ValidationErrors | undefined> {
+    const { work, metadata, record } = this
+    if (this.hasMoved && (await isOccupied(work, metadata, record)))
+      return new ValidationErrors(409).add(RECORD, 'immovable', IMMOVABLE)
+    return checkIds(work.tx, assignmentsOf(metadata, record))
   }
 
   /** Adds the references that need a check to the groups. Returns the errors, to which the checks of the groups add theirs. */

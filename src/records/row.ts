@@ -11,7 +11,6 @@ import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import { memoizeByObject } from '../common/memoize.js'
 import { RecordNotFound, VersionConflict } from '../errors.js'
 import { engineOf } from '../database/engines/engines.js'
-import { createRunner } from '../database/engines/mode.js'
 import { inSavepoint, TransactionManager } from '../database/transactions/transaction-manager.js'
 import { kindOf } from '../models/attributes/attributes.js'
 import { Model } from '../models/model.js'
@@ -501,20 +500,6 @@ export class Rows implements InsertingRows {
 
   private toStored(column: ColumnMetadata, value: unknown): unknown {
     return this.metadata.dataSource.driver.preparePersistentValue(value, column)
-  }
-}
-
-/** Runs work with a query runner, whose results have the number of changed rows. The manager of a database has none. */
-export function withRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-  return tx.queryRunner ? work(tx) : withNewRunner(tx, work)
-}
-
-async function withNewRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-  const runner = createRunner(tx.dataSource, 'write')
-  try {
-    return await work(runner.manager)
-  } finally {
-    await runner.release()
   }
 }
 

@@ -8,7 +8,7 @@ import { markTranslated } from '../models/validation/added-errors.js'
 import type { Translate } from '../models/validation/validation.js'
 import { translate } from './violations.js'
 import { findRecord } from './find.js'
-import { recordsOf } from './loaded-relations.js'
+import { recordsOf } from '../models/record-state.js'
 import { isTrashed } from './trash.js'
 import type { RecordWork } from './work.js'
 

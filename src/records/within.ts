@@ -5,7 +5,7 @@ import { memoizeByObject } from '../common/memoize.js'
 import { DeclarationError } from '../errors.js'
 import { nearest } from '../naming/spelling.js'
 import { ancestorsOf, columnsOf } from '../models/attributes/attributes.js'
-import { ownKeysOf } from './loaded-relations.js'
+import { ownKeysOf } from '../models/record-state.js'
 
 /** A relation to the record that contains a record, and its key. */
 export interface Enclosure {

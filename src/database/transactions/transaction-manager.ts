@@ -1,6 +1,7 @@
 import { EntityManager, QueryBuilder, Repository } from 'typeorm'
 import type { DataSource, QueryRunner } from 'typeorm'
 import { memoizeByObject } from '../../common/memoize.js'
+import { createRunner } from '../engines/mode.js'
 import type { LazyTransaction, Waiting } from './lazy-transaction.js'
 import { RunningWork } from './running-work.js'
 
@@ -50,6 +51,20 @@ export function inSavepoint<T>(
   const runner = tx.queryRunner
   if (!runner || tx instanceof TransactionManager) return tx.transaction(work)
   return workOf(runner).nest(() => tx.transaction(work))
+}
+
+/** Runs work with a query runner, whose results have the number of changed rows. The manager of a database has none. */
+export function withRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  return tx.queryRunner ? work(tx) : withNewRunner(tx, work)
+}
+
+async function withNewRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  const runner = createRunner(tx.dataSource, 'write')
+  try {
+    return await work(runner.manager)
+  } finally {
+    await runner.release()
+  }
 }
 
 /** The work of transactions that do not belong to a request. */

@@ -7,7 +7,7 @@ import { translateAdded } from '../../models/validation/added-errors.js'
 import { validate } from '../../models/validation/validation.js'
 import { markLoaded, placeOf } from '../../models/record-state.js'
 import { linksOf, loadLinks } from '../links.js'
-import { assignKeys } from '../loaded-relations.js'
+import { assignKeys } from '../../models/record-state.js'
 import { lockOption } from '../locking.js'
 import {
   callParticipants,
