@@ -93,7 +93,7 @@ export function bind<T extends object>(
       ? readLines(record, attribute.lines, value, submission)
       : readValue(value, attribute, submission)
     if (read === unreadable) unread.push({ attribute, value, before })
-    else if (read instanceof RefusedLines) unread.push({ attribute, value, before, refusal: read })
+    else if (read instanceof RefusedLines) unread.push({ attribute, value, before, ...read })
     else Reflect.set(record, attribute.name, read)
   }
   // A second call for other attributes keeps the errors of the first one.
@@ -180,7 +180,7 @@ function readLines(record: object, list: NestedList, value: unknown, submission:
   const attributes = lineAttributes(list)
   const rows = submission.isForm ? rowsOf(list, attributes, entries, submission) : entries.map(toRow)
   const count = rows.filter(({ isRemoved }) => !isRemoved).length
-  if (count > list.max) return new RefusedLines(list, count)
+  if (count > list.max) return new RefusedLines(wrongNumber(list, count))
   const known = new Map(linesIn(record, list).map((line) => [String(Reflect.get(line, 'id')), line]))
   const sent = rows.map(({ fields, place, isRemoved }): SentRow => {
     const { id: sentId } = fields
@@ -219,17 +219,8 @@ export function sentRowsOf(record: object, name: string): SentRows | undefined {
 }
 
 /** The error of a list with too many lines. */
-class RefusedLines implements Refusal {
-  readonly rule: string
-  readonly own: string
-  readonly values: Record<string, unknown>
-
-  constructor(list: NestedList, count: number) {
-    const { rule, own, values } = wrongNumber(list, count)
-    this.rule = rule
-    this.own = own
-    this.values = values
-  }
+class RefusedLines {
+  constructor(readonly refusal: Refusal) {}
 }
 
 /** The error of an entry whose id is not that of a line of this record. It does not say whether another record has it. */
