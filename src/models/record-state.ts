@@ -67,7 +67,7 @@ function elementsOf(value: unknown): readonly unknown[] {
 
 /** Sets a property to ids that the database contains. Saving the record does not write them. */
 export function setLoadedIds(record: object, property: string, ids: readonly string[]): void {
-  // The order of the links in the database differs between engines.
+  // The order of the ids in the database differs between engines.
   Object.assign(record, { [property]: ids.toSorted() })
   markLoaded(record, property)
 }

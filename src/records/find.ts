@@ -3,7 +3,7 @@ import { RecordNotFound } from '../errors.js'
 import type { Model } from '../models/model.js'
 import { readAlternatives, readConditions } from './conditions.js'
 import { fastPath } from './fast-path/fast-path.js'
-import { linksOf, loadLinks } from './links.js'
+import { idListsOf, loadIdLists } from './joins.js'
 import { addScopes } from './scope.js'
 import { lockOption, type FindRecordOptions, type TrashOptions } from './locking.js'
 import { requireTrash, selectTrashed } from './trash.js'
@@ -47,7 +47,7 @@ export async function findRecordBy<T extends Model>(
   if (!record) throw createNotFound(metadata)
   if (lock) markLocked(record)
   if (metadata.versionColumn && !('id' in conditions)) storeConditions(record, conditions)
-  if (linksOf(metadata).length > 0) await loadLinks(work, metadata, [record])
+  if (idListsOf(metadata).length > 0) await loadIdLists(work, metadata, [record])
   if (isObserved(metadata)) await noteLoaded(work, metadata, [record])
   return record
 }

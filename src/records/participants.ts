@@ -40,7 +40,7 @@ export interface Participant {
    * of the save.
    */
   before?(write: RecordWrite): Promise<void>
-  /** Writes after the row and its links, in the savepoint of the write, as `before` does. */
+  /** Writes after the row and its lists of ids, in the savepoint of the write, as `before` does. */
   after?(write: RecordWrite): Promise<void>
   /** Whether it writes more than the row, which locks the row and raises its version. It is asked before the row is written. */
   changesMore?(write: RecordWrite): Promise<boolean>

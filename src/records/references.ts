@@ -10,8 +10,8 @@ import { engineOf } from '../database/engines/engines.js'
 import type { Model } from '../models/model.js'
 import { readAlternatives, valueReader } from './conditions.js'
 import { readLocked, type Row } from './fast-path/fast-path.js'
-import { assignmentsOf, checkIds } from './link-writes.js'
-import { columnWriter, linksOf, loadLinks, targetOf } from './links.js'
+import { assignmentsOf, checkIds } from './join-writes.js'
+import { columnWriter, idListsOf, loadIdLists, targetOf } from './joins.js'
 import { lockClause } from './locking.js'
 import { isOccupied } from './moves.js'
 import { inParts } from './parts.js'
@@ -73,7 +73,7 @@ const referencesOf = memoizeWithin((metadata): Reference[] => {
     const common = commonOf(others, target)
     return [{ name: key.propertyName, target, referred: targetOf(key), common, key }]
   })
-  const lists = linksOf(metadata).map(({ property: name, relation, toRelated }): Reference => {
+  const lists = idListsOf(metadata).map(({ property: name, relation, toRelated }): Reference => {
     const target = relation.inverseEntityMetadata
     return { name, target, referred: targetOf(toRelated), common: commonOf(ways, target) }
   })
@@ -120,7 +120,7 @@ export class References {
     return wrong && !wrong.isEmpty ? translate(wrong, record, work.translate) : undefined
   }
 
-  /** Checks that nothing keeps a record that moves where it was, and that the records of its new links exist. */
+  /** Checks that nothing keeps a record that moves where it was, and that the records of its new ids exist. */
   private async checkLast(): Promise<ValidationErrors | undefined> {
     const { work, metadata, record } = this
     if (this.hasMoved && (await isOccupied(work, metadata, record)))
@@ -153,18 +153,18 @@ export class References {
     for (const key of this.row ? keys : [])
       if (!key.isVirtual) Reflect.set(before, key.propertyName, this.row?.[key.databaseName])
     await options.move?.(before)
-    await loadLinks(unscopedWork(work.tx), metadata, [before])
+    await loadIdLists(unscopedWork(work.tx), metadata, [before])
     this.stored = before
   }
 
   /** The values of a reference that were set since the record was read; of a record that moves, all of them. */
   private newValues({ key, name }: Reference): unknown[] {
     if (key) return this.moves ? present(valueOf(this.record, key)) : this.valuesOf(key)
-    const linked = loadedElements(this.record, name) ?? []
+    const loaded = loadedElements(this.record, name) ?? []
     const ids = assignedIds(this.record, name)
-    if (!this.stored) return ids?.filter((id) => !linked.includes(id)) ?? []
-    // A record that moves takes its links along, also those that the request cannot see.
-    const kept = [Reflect.get(this.stored, name)].flat().filter((id) => !ids || !linked.includes(id))
+    if (!this.stored) return ids?.filter((id) => !loaded.includes(id)) ?? []
+    // A record that moves takes its ids along, also those that the request cannot see.
+    const kept = [Reflect.get(this.stored, name)].flat().filter((id) => !ids || !loaded.includes(id))
     return [...new Set([...(ids ?? []), ...kept])]
   }
 

@@ -7,12 +7,12 @@ import { inSavepoint, withRunner } from '../database/transactions/transaction-ma
 import { validate } from '../models/validation/validation.js'
 import {
   assignmentsOf,
-  leaveTrashedLinks,
-  changesLinks,
-  syncLinks,
-  writeLinks,
+  leaveTrashedIds,
+  changesJoins,
+  syncIdLists,
+  writeJoins,
   type Assignment,
-} from './link-writes.js'
+} from './join-writes.js'
 import { rejectAssigned, requireOneRow } from './one-row.js'
 import { rowsOf, type Rows, type RowWork } from './row.js'
 import { assignKeys, isLocked, markSaved } from '../models/record-state.js'
@@ -52,7 +52,7 @@ export async function saveRecord(
   requireOneRow(write)
   // The rules and the hook read the keys of relations that were assigned.
   assignKeys(metadata, record)
-  if (!isNew) await leaveTrashedLinks(write)
+  if (!isNew) await leaveTrashedIds(write)
   const references = new References(work, metadata, record, isNew, options)
   const wrong = await references.check(false)
   const others = await checkParticipants(write)
@@ -61,10 +61,10 @@ export async function saveRecord(
   if (errors) return errors
 
   rejectAssigned(write, assignKeys(metadata, record))
-  const links = assignmentsOf(metadata, record)
-  const rejected = (await references.check(true)) ?? (await storeRecord(write, links))
+  const lists = assignmentsOf(metadata, record)
+  const rejected = (await references.check(true)) ?? (await storeRecord(write, lists))
   if (rejected) return rejected
-  syncLinks(write, links)
+  syncIdLists(write, lists)
   markSaved(metadata, record)
   return undefined
 }
@@ -96,31 +96,31 @@ async function runHook({ work, record, action }: RecordWrite): Promise<Validatio
   return errors.isEmpty ? undefined : errors
 }
 
-/** Writes the row of a record and its new links. */
+/** Writes the row of a record and its new lists of ids. */
 function storeRecord(
   write: RecordWrite,
-  links: readonly Assignment[],
+  lists: readonly Assignment[],
 ): Promise<ValidationErrors | undefined> {
   const { record } = write
   const isNew = write.action === 'create'
-  return runWrite(write, links.length === 0, async (rows, row, inner) => {
+  return runWrite(write, lists.length === 0, async (rows, row, inner) => {
     if (isNew) await rows.insert(row, record)
     else {
       const more = await changesBeside(write)
-      const lock = more || needsLock(write, links)
-      await rows.update(row, record, { lock, changesMore: more || changesLinks(record, links) })
+      const lock = more || needsLock(write, lists)
+      await rows.update(row, record, { lock, changesMore: more || changesJoins(record, lists) })
     }
-    await writeLinks(inner, record, isNew, links)
+    await writeJoins(inner, record, isNew, lists)
   })
 }
 
 /**
- * Whether the row is locked before it is compared. Without the lock, two requests that write the links of a record at
- * the same time could leave the links of both, and MariaDB would return a row that was read under a lock as it was
+ * Whether the row is locked before it is compared. Without the lock, two requests that write the ids of a record at
+ * the same time could leave those of both, and MariaDB would return a row that was read under a lock as it was
  * before the lock.
  */
-function needsLock({ work, record }: RecordWrite, links: readonly Assignment[]): boolean {
-  return links.length > 0 || (isLocked(record) && engineOf(work.tx.dataSource).readsSnapshots === true)
+function needsLock({ work, record }: RecordWrite, lists: readonly Assignment[]): boolean {
+  return lists.length > 0 || (isLocked(record) && engineOf(work.tx.dataSource).readsSnapshots === true)
 }
 
 /**

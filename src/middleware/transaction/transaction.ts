@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Context, Hooks, Middleware } from '../../context.js'
 import type { Database } from '../../database/database.js'
 import { hasNestedLists } from '../../models/attributes/nested-lists.js'
-import { linksOf } from '../../records/links.js'
+import { idListsOf } from '../../records/joins.js'
 import { chainsOf } from '../../records/within.js'
 import { declaredLists, logListWarnings } from '../../records/lists/list-warnings.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
@@ -117,7 +117,7 @@ class Requests implements Hooks {
     if (hasNestedLists()) (await import('../../records/nested/declaration.js')).checkNested(this.database)
     // They reject wrong properties with `@RelationIds`, and wrong names of `@Within`.
     for (const metadata of this.database.entityMetadatas) {
-      linksOf(metadata)
+      idListsOf(metadata)
       chainsOf(metadata)
     }
     if (routes.some(({ resource }) => resource?.many))

@@ -2,7 +2,7 @@ import type { EntityMetadata, EntityTarget } from 'typeorm'
 import { DeclarationError, type ValidationErrors } from '../../errors.js'
 import type { Model } from '../../models/model.js'
 import { readAlternatives } from '../conditions.js'
-import { loadLinks } from '../links.js'
+import { loadIdLists } from '../joins.js'
 import { isObserved, noteLoaded } from '../participants.js'
 import { loadRelations } from '../relations.js'
 import { requireTrash } from '../trash.js'
@@ -79,7 +79,7 @@ export async function paginateRequest<T extends Model>(
     : await readPage(selection, position, isCounted)
   // The records are of the model's class.
   const page = { records: records as T[], pagination, query }
-  await loadLinks(work, metadata, records)
+  await loadIdLists(work, metadata, records)
   if (isObserved(metadata)) await noteLoaded(work, metadata, records)
   for (const { name: relation, limit, attributes } of parsed.includes)
     await loadRelations(work, page.records, [relation], { limit, attributes })
