@@ -187,13 +187,8 @@ export function policyMembers(policies: Policies): PolicyMembers & ThisType<Cont
       return isUnscoped in this ? Promise.resolve() : noteWrite(this, policies, record, ability)
     },
 
-    async noteMove(record, before) {
-      const policy = isUnscoped in this ? undefined : policyOf(this, policies, record.constructor)
-      if (!policy) return
-      const storeAuthorization = prepareAuthorization(this, record, 'update')
-      await requireAbility(this, policy, 'update', before)
-      await requireAbility(this, policy, 'create', record)
-      storeAuthorization()
+    noteMove(record, before) {
+      return isUnscoped in this ? Promise.resolve() : noteMove(this, policies, record, before)
     },
 
     checkAuthorized() {
@@ -205,6 +200,15 @@ export function policyMembers(policies: Policies): PolicyMembers & ThisType<Cont
         throw new AuthorizationNotPerformed(handlerName, lastPolicy.model.name)
     },
   }
+}
+
+async function noteMove(ctx: Context, policies: Policies, record: Model, before: Model): Promise<void> {
+  const policy = policyOf(ctx, policies, record.constructor)
+  if (!policy) return
+  const storeAuthorization = prepareAuthorization(ctx, record, 'update')
+  await requireAbility(ctx, policy, 'update', before)
+  await requireAbility(ctx, policy, 'create', record)
+  storeAuthorization()
 }
 
 async function authorize<T extends Model>(

@@ -31,7 +31,7 @@ export function createResourceRoutes(
 ): { item: Mount; routes: RouteDeclaration[]; routesByHandler: Map<string, DeclaredRoute> } {
   const { resource, options, decorations } = definition
   checkPath(path, resource.name)
-  const { singular: isSingular = false, model, fields, policy, requireMatch: requiresMatch } = options
+  const { singular: isSingular = false, model, policy } = options
   const names = resourceNames(path, isSingular)
   const param = options.param ?? names.param
   const itemKey = param === names.param ? undefined : param
@@ -48,35 +48,17 @@ export function createResourceRoutes(
     ...listDecoratedRoutes(definition, path, isSingular ? undefined : param),
     ...listManyRoutes(options, path),
   ]
-  const many = hasMany(options) ? options : undefined
   const routesByHandler = new Map<string, DeclaredRoute>()
+  const { plural, singular } = names
+  const own = { plural, singular, isSingular, param, itemKey, itemPath, policies, routes: routesByHandler }
+  const shared = { ...own, ...resourceOf(definition, mount, path) }
   const routes = sortForMounting(handlerRoutes, paths).map(({ handler, forMany, ...route }) => ({
     ...route,
     host: mount.host,
     scopes: mount.scopes,
     parents: mount.parents,
     handlerName: `${resource.name}.${handler}`,
-    resource: {
-      plural: names.plural,
-      singular: names.singular,
-      isSingular,
-      hasPages: options.pages ?? true,
-      param,
-      itemKey,
-      requiresMatch,
-      parentKeys: mount.parents.map(({ key }) => key),
-      itemPath,
-      parentPath: parentPathOf(path, mount.itemPath),
-      class: resource,
-      action: handler,
-      model,
-      fields,
-      queryable: decorations.methods.get(handler)?.queryable,
-      policies,
-      many,
-      forMany,
-      routes: routesByHandler,
-    },
+    resource: { ...shared, action: handler, queryable: decorations.methods.get(handler)?.queryable, forMany },
     middleware: appendMiddleware(
       forMany ? middlewareForMany(definition, handler, forMany) : handlerMiddleware(decorations, handler),
     ),
@@ -86,10 +68,22 @@ export function createResourceRoutes(
   const key = { param: isSingular ? undefined : param, property: itemKey ?? 'id' }
   const parents = [...mount.parents, { key: names.param, model, ...key }]
   const middleware = appendMiddleware(nestedMiddleware(decorations))
+  const item = mount.with({ path: itemPath, itemPath, parents, policies, middleware })
+  return { item, routes, routesByHandler }
+}
+
+/** The part of a resource that does not depend on the names of its paths. */
+function resourceOf({ resource, options }: ResourceDefinition, mount: Mount, path: string) {
+  const { model, fields, pages: hasPages = true, requireMatch: requiresMatch } = options
   return {
-    item: mount.with({ path: itemPath, itemPath, parents, policies, middleware }),
-    routes,
-    routesByHandler,
+    class: resource,
+    model,
+    fields,
+    hasPages,
+    requiresMatch,
+    many: hasMany(options) ? options : undefined,
+    parentKeys: mount.parents.map(({ key }) => key),
+    parentPath: parentPathOf(path, mount.itemPath),
   }
 }
 
