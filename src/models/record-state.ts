@@ -4,11 +4,11 @@ import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 
 /** The state of a record that is not in its properties. */
 interface RecordState {
-  /** The value of each property when it was loaded or saved, and the elements of a list, which can change in place. */
+  /** The value of each property when it was loaded or saved, and a list's elements, which can change. */
   readonly loaded: Map<string, { value: unknown; elements: readonly unknown[] }>
   /** Whether the record was read with a lock. */
   isLocked: boolean
-  /** The conditions by which the record was found, if its model has a version and they do not contain its id. */
+  /** The conditions by which the record was found, if it has a version and they lack its id. */
   conditions?: object
 }
 
@@ -33,7 +33,7 @@ export function storeConditions(record: object, conditions: object): void {
   stateOf(record).conditions = conditions
 }
 
-/** The conditions by which a record of a model with versions was found; undefined if they contained its id. */
+/** The conditions by which a record of a model with versions was found; undefined if they had its id. */
 export function conditionsOf(record: object): object | undefined {
   return states.get(record)?.conditions
 }
@@ -49,7 +49,7 @@ export function loadedElements(record: object, property: string): readonly unkno
   return states.get(record)?.loaded.get(property)?.elements
 }
 
-/** Whether a property has the value with which it was loaded. A list with equal elements that was assigned is another value. */
+/** Whether a property has the value with which it was loaded. An assigned list with equal elements is not. */
 export function isUnchanged(record: object, property: string): boolean {
   const loaded = states.get(record)?.loaded.get(property)
   const value: unknown = Reflect.get(record, property)
@@ -94,8 +94,8 @@ export function assignKeys(metadata: EntityMetadata, record: object): readonly R
 }
 
 /**
- * Marks the relations of a saved record as unchanged. A relation that was loaded is deleted from the object if the
- * record's key refers to another related record by now.
+ * Marks the relations of a saved record as unchanged. A relation that was loaded is deleted from the object
+ * if the record's key refers to another related record by now.
  */
 export function markSaved(metadata: EntityMetadata, record: object): void {
   for (const relation of metadata.relations) {
@@ -131,7 +131,7 @@ function keyOf(value: unknown, column: ColumnMetadata | undefined): unknown {
   return related ? column?.getEntityValue(related) : null
 }
 
-/** Returns the key columns of a relation that are properties of its own model. A relation to many records has none. */
+/** The key columns of a relation that are properties of its own model. A to-many relation has none. */
 export function ownKeysOf(relation: RelationMetadata): RelationMetadata['joinColumns'] {
   if (!relation.isManyToOne && !relation.isOneToOneOwner) return []
   return relation.joinColumns.filter(({ isVirtual }) => !isVirtual)

@@ -23,8 +23,8 @@ export function assignmentsOf(metadata: EntityMetadata, record: object): Assignm
 }
 
 /**
- * Leaves out the ids of trashed records that the join table has already: a form that was opened before may send them again,
- * and their rows stay.
+ * Leaves out the ids of trashed records that the join table has already: a form that was opened before may
+ * send them again, and their rows stay.
  */
 export async function leaveTrashedIds({ work: { tx }, metadata, record }: RecordWrite): Promise<void> {
   for (const { property, relation, table, toOwner, toRelated } of idListsOf(metadata)) {
@@ -50,14 +50,14 @@ export async function leaveTrashedIds({ work: { tx }, metadata, record }: Record
   }
 }
 
-/** Whether a record is written with other lists of ids than it was read with. The order of the ids does not matter. */
+/** Whether a record is written with other lists of ids than it was read with. Their order does not matter. */
 export function changesJoins(record: object, assignments: readonly Assignment[]): boolean {
   return assignments.some(
     ({ property, ids }) => String(loadedElements(record, property)?.toSorted()) !== String(ids.toSorted()),
   )
 }
 
-/** Checks that the records of new ids exist. Returns an error for each property with ids of missing records. */
+/** Checks that the records of new ids exist. Returns an error for each property with missing records. */
 export async function checkIds(
   tx: EntityManager,
   assignments: readonly Assignment[],
@@ -77,7 +77,7 @@ export async function checkIds(
   return errors.isEmpty ? undefined : errors
 }
 
-/** Writes the new ids of a saved record. Those of records outside of a scope stay: the request cannot see them. */
+/** Writes the new ids of a saved record. Those outside of the scope stay, which it cannot see. */
 export async function writeJoins(
   work: RecordWork,
   record: Model,
@@ -88,7 +88,8 @@ export async function writeJoins(
   for (const assignment of assignments) {
     const { table, toOwner, toRelated, ids } = assignment
     const owner: unknown = targetOf(toOwner).getEntityValue(record)
-    // A new record has nothing to remove. On MariaDB, a DELETE without rows would lock a gap in which others insert.
+    // A new record has nothing to remove. On MariaDB, a DELETE without rows would lock a gap in which others
+    // insert.
     if (!isNew) await removeJoins(work, record, assignment)
     await inParts(ids, async (part) => {
       await tx
@@ -137,8 +138,8 @@ function deleteJoins({ tx }: RecordWork, record: Model, { table, toOwner }: Assi
 }
 
 /**
- * Sets the properties of a saved record to its current ids. Deletes the property of a relation that contains other
- * records.
+ * Sets the properties of a saved record to its current ids. Deletes the property of a relation that contains
+ * other records.
  */
 export function syncIdLists(
   { metadata, record, action }: RecordWrite,

@@ -58,8 +58,8 @@ export function columnWriter({ dataSource: { driver } }: EntityManager) {
 }
 
 /**
- * Writes the SQL `(SELECT ...)` for the keys of all related records that are in the scope of their model, and returns it with
- * its parameters; undefined if the model has neither a scope nor a trash.
+ * Writes the SQL `(SELECT ...)` for the keys of all related records that are in the scope of their model, and
+ * returns it with its parameters; undefined if the model has neither a scope nor a trash.
  */
 export function selectScopedKeys(
   work: RecordWork,
@@ -102,7 +102,7 @@ export const idListsOf = memoizeByObject((metadata: EntityMetadata): IdList[] =>
   })
 })
 
-/** Sets the properties with `@RelationIds` to the ids of related records in their scope, with one query for each relation. */
+/** Sets the properties with `@RelationIds` to the ids in their scope, with one query for each. */
 export async function loadIdLists(
   work: RecordWork,
   metadata: EntityMetadata,

@@ -4,7 +4,8 @@ import { engineOf } from '../database/engines/engines.js'
 /** Which records are read. */
 export interface TrashOptions {
   /**
-   * Whether only trashed records are read, which are left out otherwise (no). Their model has `@DeleteDateColumn`.
+   * Whether only trashed records are read, which are left out otherwise (no). Their model has
+   * `@DeleteDateColumn`.
    */
   trashed?: boolean | undefined
 }
@@ -12,8 +13,9 @@ export interface TrashOptions {
 /** The options of `ctx.find` and `ctx.findOneBy`. */
 export interface FindRecordOptions extends TrashOptions {
   /**
-   * Whether the record is locked until the request's transaction ends. Another request that locks the record waits, and then
-   * reads the values that this request has written. On SQLite the transaction itself is the lock. GET and HEAD cannot lock.
+   * Whether the record is locked until the request's transaction ends. Another request that locks the record
+   * waits, and then reads the values that this request has written. On SQLite the transaction itself is the
+   * lock. GET and HEAD cannot lock.
    */
   lock?: boolean
 }

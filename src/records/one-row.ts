@@ -29,8 +29,8 @@ const reasonOf = memoizeByObject(({ relations, targetName, treeType }: EntityMet
 })
 
 /**
- * Throws NotOneRow when one of the relations that were assigned has records that belong to other rows: of a list, or
- * that do not exist yet.
+ * Throws NotOneRow when one of the relations that were assigned has records that belong to other rows: of a
+ * list, or that do not exist yet.
  */
 export function rejectAssigned(
   { metadata, record, action }: RecordWrite,

@@ -48,8 +48,8 @@ interface Group {
 /** How a record is saved. */
 export interface WriteOptions {
   /**
-   * The attributes that the request has set, with the values that they had before. The records of those that it has changed must be in
-   * the scope of their model, too.
+   * The attributes that the request has set, with the values that they had before. The records of those that
+   * it has changed must be in the scope of their model, too.
    */
   bound?: ReadonlyMap<string, unknown>
   /** Asks the policies whether the record may move from where it was; undefined if it must stay there. */
@@ -80,7 +80,7 @@ const referencesOf = memoizeWithin((metadata): Reference[] => {
   return [...keys, ...lists]
 })
 
-/** The references of a record that is saved. They are checked before its validation, and again after the hook of its model. */
+/** The references of a record to save. They are checked before its validation, and after the hook. */
 export class References {
   private readonly all: readonly Reference[]
   /** Whether the record is in others, or refers to records of which some are wrong for it. */
@@ -109,7 +109,8 @@ export class References {
   }
 
   /**
-   * Checks the references that were set since the record was read, and the keys to the records that contain it.
+   * Checks the references that were set since the record was read, and the keys to the records that contain
+   * it.
    *
    * @param isLast whether the keys are final. Otherwise the references wait for those that are missing
    */
@@ -120,7 +121,7 @@ export class References {
     return wrong && !wrong.isEmpty ? translate(wrong, record, work.translate) : undefined
   }
 
-  /** Checks that nothing keeps a record that moves where it was, and that the records of its new ids exist. */
+  /** Checks that nothing keeps a record that moves where it was, and that the records of new ids exist. */
   private async checkLast(): Promise<ValidationErrors | undefined> {
     const { work, metadata, record } = this
     if (this.hasMoved && (await isOccupied(work, metadata, record)))
@@ -128,7 +129,7 @@ export class References {
     return checkIds(work.tx, assignmentsOf(metadata, record))
   }
 
-  /** Adds the references that need a check to the groups. Returns the errors, to which the checks of the groups add theirs. */
+  /** Adds the references to check to the groups. Returns the errors, to which the checks add theirs. */
   async collect(groups: Map<string, Group>, isLast: boolean): Promise<ValidationErrors> {
     const errors = new ValidationErrors()
     if (!this.isLimited && !this.options.bound?.size) return errors
@@ -141,7 +142,7 @@ export class References {
     return errors
   }
 
-  /** Reads the keys of the stored record, and locks its row, so that the record stays where it is until it is written. */
+  /** Reads the keys of the stored record, and locks its row, so that it stays where it is. */
   private async readStored(): Promise<void> {
     const { metadata, record, work, options } = this
     const keys = metadata.relations.flatMap((relation) => (relation.isManyToMany ? [] : relation.joinColumns))
@@ -157,7 +158,7 @@ export class References {
     this.stored = before
   }
 
-  /** The values of a reference that were set since the record was read; of a record that moves, all of them. */
+  /** The values of a reference that were set since the record was read; of a record that moves, all. */
   private newValues({ key, name }: Reference): unknown[] {
     if (key) return this.moves ? present(valueOf(this.record, key)) : this.valuesOf(key)
     const loaded = loadedElements(this.record, name) ?? []
@@ -182,7 +183,7 @@ export class References {
     )
   }
 
-  /** Groups the references that need a check by model and conditions, because one statement can check such a group. */
+  /** Groups the references to check by model and conditions, because one statement checks a group. */
   private async findGroups(
     groups: Map<string, Group>,
     errors: ValidationErrors,
@@ -251,7 +252,7 @@ export class References {
   }
 }
 
-/** Checks the references of several records by one statement for each group of them. Returns the errors of each. */
+/** Checks the references of several records by one statement for each group. Returns the errors of each. */
 export async function checkTogether(
   work: RecordWork,
   all: readonly References[],
@@ -327,7 +328,7 @@ export async function readAnchor(
   return row?.['anchor']
 }
 
-/** Selects columns of the records that meet conditions, and locks them. The rows have the names of the columns. */
+/** Selects columns of the records that meet conditions, and locks them. Rows have the columns' names. */
 export function selectLocked(
   tx: EntityManager,
   { target }: EntityMetadata,

@@ -28,8 +28,9 @@ interface LoadOptions {
 }
 
 /**
- * Loads the related records of records of one model, with one query for each relation. A relation to one record is null
- * if that record does not exist. A relation to many records is a list in the order of their ids.
+ * Loads the related records of records of one model, with one query for each relation. A relation to one
+ * record is null if that record does not exist. A relation to many records is a list in the order of their
+ * ids.
  *
  * Saving a record does not write a loaded relation, unless it has been changed.
  *
@@ -64,8 +65,8 @@ export async function loadRelations(
 }
 
 /**
- * Copies some attributes of a record, as JSON and XML show them. The copy has another class, because the rules of
- * class-transformer of the record's class could show more.
+ * Copies some attributes of a record, as JSON and XML show them. The copy has another class, because the
+ * rules of class-transformer of the record's class could show more.
  */
 function pickAttributes(record: object, attributes: readonly string[]): object {
   const names = attributes.map((name) => exposedName(record.constructor, name))
@@ -94,7 +95,7 @@ async function loadByKey(
   return (record) => [byKey.get(valueOf(record, key)) ?? []].flat()
 }
 
-/** Loads the related records by the table that joins them to the records: the related table, or a join table. */
+/** Loads the related records by the table that joins them: the related table, or a join table. */
 async function loadByJoin(
   work: RecordWork,
   relation: RelationMetadata,
@@ -124,7 +125,7 @@ async function loadByJoin(
   return (record) => [...(byOwner.get(String(valueOf(record, ownerKey))) ?? [])]
 }
 
-/** Builds the query for the records that are joined to owners with these keys, each with the key of its owner. */
+/** Builds the query for records that are joined to owners with these keys, each with the key of its owner. */
 function buildJoinQuery(
   work: RecordWork,
   metadata: EntityMetadata,
@@ -159,7 +160,7 @@ function buildJoinQuery(
   return query
 }
 
-/** Selects the joining rows in the scope, and numbers them for each owner, the newest related record first: ids sort by time. */
+/** Selects and numbers the joining rows in the scope for each owner, the newest first: ids sort by time. */
 function selectRankedJoins(
   query: SelectQueryBuilder<ObjectLiteral>,
   tx: EntityManager,

@@ -36,8 +36,8 @@ import { explainRejection } from './violations.js'
  * @param unread the errors of fields that could not be read
  * @returns the errors, including those that the database reports, or undefined if the record was saved
  * @throws VersionNotLoaded when the record was loaded without its version
- * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is
- *   missing
+ * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has
+ *   changed, or is missing
  * @throws NotOneRow when more than one row would be written
  */
 export async function saveRecord(
@@ -115,17 +115,17 @@ function storeRecord(
 }
 
 /**
- * Whether the row is locked before it is compared. Without the lock, two requests that write the ids of a record at
- * the same time could leave those of both, and MariaDB would return a row that was read under a lock as it was
- * before the lock.
+ * Whether the row is locked before it is compared. Without the lock, two requests that write the ids of a
+ * record at the same time could leave those of both, and MariaDB would return a row that was read under a
+ * lock as it was before the lock.
  */
 function needsLock({ work, record }: RecordWrite, lists: readonly Assignment[]): boolean {
   return lists.length > 0 || (isLocked(record) && engineOf(work.tx.dataSource).readsSnapshots === true)
 }
 
 /**
- * Runs a write together with what takes part in it. A savepoint undoes all of a rejected write, unless it is a single
- * statement, which the engine undoes itself.
+ * Runs a write together with what takes part in it. A savepoint undoes all of a rejected write, unless it is
+ * a single statement, which the engine undoes itself.
  *
  * @param isOne whether the write is one statement, apart from listeners and what takes part in it
  * @param run receives the rows of the model, how a row is written, and the work in the savepoint
@@ -167,22 +167,23 @@ async function runWrite(
 
 /** How a record is destroyed. */
 export interface DestroyOptions {
-  /** Whether a record of a model with `@DeleteDateColumn` is moved to the trash (yes), or its row is deleted. */
+  /** Whether a record of a model with `@DeleteDateColumn` is moved to the trash (yes), or deleted. */
   trash?: boolean | undefined
   /** Why it is deleted, for what takes part in the write. */
   reason?: string | undefined
 }
 
 /**
- * Deletes a record, or moves it to the trash of its model. The object keeps its id, so that the response can show it.
+ * Deletes a record, or moves it to the trash of its model. The object keeps its id, so that the response can
+ * show it.
  *
  * @throws RecordNotFound (404) when its model has a trash, and another request was faster
  * @throws DeclarationError when it is in the trash already, and `trash` is not false
  * @throws RecordNotFound when it has no id
  * @throws ValidationErrors (409) when other records refer to it
  * @throws VersionNotLoaded when the record was loaded without its version
- * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has changed, or is
- *   missing
+ * @throws VersionConflict, or PreconditionFailed because of `If-Match`, when a row with a version has
+ *   changed, or is missing
  * @throws NotOneRow when its model is a tree, or has a relation with `cascade`
  */
 export async function destroyRecord(
@@ -230,7 +231,7 @@ export async function restoreRecord(
   return (await checkParticipants(write)) ?? (await restore())
 }
 
-/** Whether a record exists in the database. An id does not show it, because the application may have chosen the id. */
+/** Whether a record exists in the database. The application may have chosen its id. */
 export function isSaved(record: Partial<Model>): boolean {
   return record.id !== undefined && record.created_at !== undefined
 }

@@ -34,7 +34,7 @@ export async function violationsOf(
   )
 }
 
-/** Finds the column of an error that does not name it: of a reference (SQLite), or of a long text (PostgreSQL). */
+/** Finds the column of an error that does not name it: a reference (SQLite), or long text (PostgreSQL). */
 async function fieldOf(
   tx: EntityManager,
   metadata: EntityMetadata,
@@ -69,8 +69,8 @@ async function missingReference(
 }
 
 /**
- * Explains in the language of the request why the database has rejected a write. The error of a record that cannot be
- * deleted names the models whose records refer to the record, if they are known: `Comments`.
+ * Explains in the language of the request why the database has rejected a write. The error of a record that
+ * cannot be deleted names the models whose records refer to the record, if they are known: `Comments`.
  */
 export async function explainRejection(
   { work, metadata, record }: RecordWrite,

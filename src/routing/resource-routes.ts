@@ -16,12 +16,12 @@ import { PathPattern } from './path.js'
 import { sortForMounting, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
 /**
- * Creates the routes of a resource in mount order, for the seven handlers and for each `@Route`, and the mount of its item, in
- * which further routes may be declared.
+ * Creates the routes of a resource in mount order, for the seven handlers and for each `@Route`, and the
+ * mount of its item, in which further routes may be declared.
  *
  * @param path the path of the collection, including its parents'
- * @throws DeclarationError when the path does not end in a word that names the resource, when the path of a `@Route` is
- *   wrong, or when a dependency of the resource or of a middleware class cannot be injected
+ * @throws DeclarationError when the path does not end in a word that names the resource, when the path of a
+ *   `@Route` is wrong, or when a dependency of the resource or of a middleware class cannot be injected
  */
 export function createResourceRoutes(
   definition: ResourceDefinition,
@@ -95,7 +95,7 @@ function checkPath(path: string, name: string): void {
   )
 }
 
-/** Returns a function that creates the middleware of a handler, with a guard if it writes and has policies. */
+/** Returns a function that creates the middleware of a handler, with a guard if it has policies. */
 function handlerFactory({ resource, options }: ResourceDefinition, injector: Injector, hasPolicies: boolean) {
   const callWithResource = injector.factory<object>(resource)
   return (name: string, method: string): Middleware => {
@@ -117,7 +117,7 @@ function guard(handler: Middleware): Middleware {
   return Object.defineProperty(check, 'name', { value: handler.name })
 }
 
-/** Returns the path of the parent's item, or the longer path up to the last parameter if a group below the parent has one. */
+/** The path of the parent's item, or a longer one up to the last parameter of a group below it. */
 function parentPathOf(path: string, parentItem: string): string {
   const end = path.lastIndexOf('}') + 1
   return end > parentItem.length ? path.slice(0, end) : parentItem
@@ -153,8 +153,8 @@ function listDecoratedRoutes(
 }
 
 /**
- * Returns the full path of a `@Route`: `/drafts` becomes `/posts/drafts`, and `/{post_id}/publish` or `/{id}/publish`
- * becomes `/posts/{post_id}/publish`.
+ * Returns the full path of a `@Route`: `/drafts` becomes `/posts/drafts`, and `/{post_id}/publish` or
+ * `/{id}/publish` becomes `/posts/{post_id}/publish`.
  *
  * @param param the parameter of an item: `post_id`; undefined for a singular resource
  * @throws DeclarationError when the path begins with any other parameter

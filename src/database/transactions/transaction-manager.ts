@@ -40,9 +40,9 @@ export class TransactionManager extends EntityManager {
 }
 
 /**
- * Runs work in a savepoint of the transaction, so that the transaction survives if the work fails. Concurrent savepoints
- * run one after the other: TypeORM numbers them by their depth, so that parallel ones would undo each other's work.
- * Outside of a transaction, the work has its own transaction.
+ * Runs work in a savepoint of the transaction, so that the transaction survives if the work fails. Concurrent
+ * savepoints run one after the other: TypeORM numbers them by their depth, so that parallel ones would undo
+ * each other's work. Outside of a transaction, the work has its own transaction.
  */
 export function inSavepoint<T>(
   tx: EntityManager,
@@ -53,7 +53,7 @@ export function inSavepoint<T>(
   return workOf(runner).nest(() => tx.transaction(work))
 }
 
-/** Runs work with a query runner, whose results have the number of changed rows. The manager of a database has none. */
+/** Runs work with a query runner, whose results count changed rows. A database's manager has none. */
 export function withRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
   return tx.queryRunner ? work(tx) : withNewRunner(tx, work)
 }
@@ -107,8 +107,8 @@ function observe(work: RunningWork, result: unknown): unknown {
 type RunnerMembers = Partial<Record<keyof QueryRunner, (transaction: LazyTransaction) => unknown>>
 
 /**
- * The query runner as TypeORM sees it: a transaction that is always active, so that `save` does not begin and commit one of its
- * own, and in which `transaction()` is a savepoint.
+ * The query runner as TypeORM sees it: a transaction that is always active, so that `save` does not begin and
+ * commit one of its own, and in which `transaction()` is a savepoint.
  */
 const members: RunnerMembers = {
   isTransactionActive: () => true,

@@ -26,7 +26,8 @@ export type Translate = (
  *
  * The errors of nested records belong to fields such as `author.name`.
  *
- * @param unread the errors of fields whose values could not be converted; other errors of these fields are left out
+ * @param unread the errors of fields whose values could not be converted; other errors of these fields are
+ *   left out
  * @returns the errors, or undefined
  */
 export async function validate(
@@ -57,7 +58,7 @@ interface Broken {
   prefix: string
 }
 
-/** The lines of a record that can be validated, with the beginning of the names of their fields: `lines.0.`. */
+/** The lines of a record that can be validated, with the beginning of their fields' names: `lines.0.`. */
 function linesOf(record: object, { name }: NestedList, unread: ValidationErrors | undefined) {
   const lines: unknown = Reflect.get(record, name)
   if (!Array.isArray(lines) || unread?.fields.has(name)) return []
@@ -67,7 +68,7 @@ function linesOf(record: object, { name }: NestedList, unread: ValidationErrors 
   })
 }
 
-/** Sorts the errors as the model declares its attributes, which is the order of the form. Other fields follow. */
+/** Sorts the errors as the model declares its attributes, which is the order of the form. Others follow. */
 function sortErrors(errors: ValidationErrors, record: object): ValidationErrors {
   const names = [
     ...attributesOf(record.constructor).map(({ name }) => name),
@@ -123,9 +124,10 @@ export interface ErrorTexts {
 }
 
 /**
- * The message of a broken rule: the first text that exists of the translation `validation.<model>.<attribute>.<rule>`, the
- * `given` text, the application's translation `validation.<rule>`, the `added` text, the framework's `validation.<rule>`, and
- * the `own` text. Only this function decides the order.
+ * The message of a broken rule: the first text that exists of the translation
+ * `validation.<model>.<attribute>.<rule>`, the `given` text, the application's translation
+ * `validation.<rule>`, the `added` text, the framework's `validation.<rule>`, and the `own` text. Only this
+ * function decides the order.
  */
 export function messageOf(
   model: Function | undefined,
@@ -144,7 +146,7 @@ export function messageOf(
   )
 }
 
-/** The name of an attribute in messages: its translation `<model>.<attribute>`, as on the form, else its own name. */
+/** The name of an attribute in messages: its translation `<model>.<attribute>`, else its own name. */
 export function attributeName(model: Function, attribute: string, t: Translate = () => undefined): string {
   return t(`${recordName(model.name)}.${attribute}`, {}) ?? humanize(attribute)
 }
@@ -202,7 +204,7 @@ function findRule(model: Function, property: string, rule: string): ValidationMe
     .find((metadata) => metadata.propertyName === property && metadata.name === rule)
 }
 
-/** The names of a rule's arguments in its message. The rules that are not listed have `constraint1`, `constraint2`. */
+/** The names of a rule's arguments in its message. Other rules have `constraint1`, `constraint2`. */
 const VALUE_NAMES: Record<string, readonly string[]> = {
   min: ['min'],
   max: ['max'],

@@ -22,9 +22,10 @@ const CONSTANT = /^(?:null|true|false|[+-]?[\d.]+(?:e[+-]?\d+)?|x?'(?:[^']|'')*'
 type TableName = Table | string
 
 /**
- * TypeORM's query runner, except for changes of tables. TypeORM creates a new table for each of them, from the parts of the schema
- * that it knows, and loses all others. Here SQLite itself adds, renames and drops columns. Other changes create the table again
- * from its statement in `sqlite_schema`, in which only the change is different, with its indexes and triggers.
+ * TypeORM's query runner, except for changes of tables. TypeORM creates a new table for each of them, from
+ * the parts of the schema that it knows, and loses all others. Here SQLite itself adds, renames and drops
+ * columns. Other changes create the table again from its statement in `sqlite_schema`, in which only the
+ * change is different, with its indexes and triggers.
  */
 export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
   override addColumn(table: TableName, column: TableColumn): Promise<void> {
@@ -179,7 +180,7 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
     return this.dropConstraints(table, 'foreign key', ['FOREIGN', 'REFERENCES'], keys, ifExists)
   }
 
-  /** As TypeORM reads a table, with what TypeORM does not find: expressions of generated columns, and the names of keys. */
+  /** Reads tables as TypeORM does, with what it does not find: expressions, and names of keys. */
   protected override async loadTables(names?: string[]): Promise<Table[]> {
     const tables = await super.loadTables(names)
     for (const table of tables) {
