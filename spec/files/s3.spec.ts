@@ -48,7 +48,8 @@ describeOnce('A store in a bucket', () => {
     s3rver = new Rver({ ...options, configureBuckets: [{ name: 'bucket', configs: [] }] })
     const { port } = await s3rver.run()
     store = new S3Store({
-      url: `http://127.0.0.1:${port}/bucket/app/`,
+      url: `http://127.0.0.1:${port}/bucket/`,
+      prefix: 'app/',
       region: 'eu-central-1',
       credentials: () => credentials,
     })
@@ -86,7 +87,7 @@ describeOnce('A server of a bucket that verifies, fails and stalls', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const url = `http://127.0.0.1:${port}/bucket/`
-    store = new S3Store({ url, region: 'eu-central-1', credentials: () => credentials })
+    store = new S3Store({ url, prefix: '', region: 'eu-central-1', credentials: () => credentials })
   })
   after(() => server.close())
   beforeEach(() => {
@@ -147,7 +148,8 @@ describeOnce('A server of a bucket that verifies, fails and stalls', () => {
 
   it('stalls: before it responds, and within a file', async () => {
     const { port } = server.address() as AddressInfo
-    const bucket = { url: `http://127.0.0.1:${port}/bucket/`, region: 'x', credentials: () => credentials }
+    const url = `http://127.0.0.1:${port}/bucket/`
+    const bucket = { url, prefix: '', region: 'x', credentials: () => credentials }
     const impatient = new S3Store(bucket, { connect: 5000, idle: 50 })
     respond = () => undefined
     for (const work of [() => impatient.write('key', localFile('x')), () => impatient.read('key')])
@@ -159,7 +161,7 @@ describeOnce('A server of a bucket that verifies, fails and stalls', () => {
 
   it('is away', async () => {
     const url = 'http://127.0.0.1:1/bucket/'
-    const away = new S3Store({ url, region: 'eu-central-1', credentials: () => credentials })
+    const away = new S3Store({ url, prefix: '', region: 'eu-central-1', credentials: () => credentials })
     expect(String(await failure(away.read('key')))).to.contain('ECONNREFUSED')
   })
 })
@@ -169,7 +171,7 @@ describeOnce('FILES_URL', () => {
     const before = { ...process.env }
     Object.assign(process.env, { FILES_URL: url, ...env })
     try {
-      return await openStore('production')
+      return await openStore('production', () => credentials)
     } finally {
       for (const name of ['FILES_URL', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'])
         if (before[name] === undefined) delete process.env[name]
@@ -177,13 +179,15 @@ describeOnce('FILES_URL', () => {
   }
 
   it('names a bucket in the host, or in the path of another server', async () => {
-    const url = (store: unknown) => Reflect.get(Object(Reflect.get(Object(store), 'bucket')), 'url')
-    expect(url(await open('s3://photos/app?region=eu-west-1'))).to.equal(
-      'https://photos.s3.eu-west-1.amazonaws.com/app/',
+    const urlOf = async (url: string) => {
+      const store = (await open(url, { AWS_REGION: 'x' })) as S3Store
+      const signed = new URL(await store.urlOf('key', { type: 'text/plain', disposition: 'inline' }))
+      return signed.origin + signed.pathname
+    }
+    expect(await urlOf('s3://photos/app?region=eu-west-1')).to.equal(
+      'https://photos.s3.eu-west-1.amazonaws.com/app/key',
     )
-    expect(url(await open('s3://photos?endpoint=http://minio:9000/', { AWS_REGION: 'x' }))).to.equal(
-      'http://minio:9000/photos/',
-    )
+    expect(await urlOf('s3://photos?endpoint=http://minio:9000/')).to.equal('http://minio:9000/photos/key')
   })
 
   it('is rejected without a region, or if it is malformed', async () => {

@@ -19,7 +19,12 @@ const Rver: new (options: object) => S3rver = createRequire(import.meta.url)('s3
 /** A bucket of a server on this port. */
 function bucketAt(port: number): S3Store {
   const credentials = () => ({ accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' })
-  return new S3Store({ url: `http://127.0.0.1:${port}/bucket/`, region: 'us-east-1', credentials })
+  return new S3Store({
+    url: `http://127.0.0.1:${port}/bucket/`,
+    prefix: '',
+    region: 'us-east-1',
+    credentials,
+  })
 }
 
 const form = () =>

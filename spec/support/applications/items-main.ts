@@ -39,7 +39,7 @@ const { app, files } = itemsApp(database, process.env['ITEMS_FOLDER'] ?? '', {
 })
 const table: FileTable = files.internal.table
 const store = await files.internal.open()
-surround(table, 'insert', 'row')
+surround(table, 'add', 'row')
 surround(table, 'keep', 'keep')
 surround(table, 'detach', 'detach')
 surround(table, 'delete', 'delete')
