@@ -79,15 +79,22 @@ async function headingOf(path: string, separator: Separator): Promise<readonly s
 }
 
 async function* parseLines(path: string, delimiter: Separator): AsyncGenerator<Line, undefined> {
-  const parser = parse({ delimiter, record_delimiter: ['\r\n', '\n', '\r'], relax_column_count: true })
+  let [parsed, line] = [0, 0]
+  const on_record = (cells: string[]): string[] => {
+    parsed += 1
+    // Else csv-parse builds an error, which takes long, for each line with another number of cells than the first one.
+    Object.assign(parser.info, { records: 0 })
+    return cells
+  }
+  const record_delimiter = ['\r\n', '\n', '\r']
+  const parser = parse({ delimiter, record_delimiter, relax_column_count: true, on_record })
   const source = Readable.from(texts(path))
   source.once('error', (error) => parser.destroy(error))
-  let line = 0
   try {
     for await (const cells of source.pipe(parser) as AsyncIterable<string[]>)
       yield { line: (line += 1), cells }
   } catch (error) {
-    throw error instanceof CsvError ? new UnreadableFile(parser.info.records + 1, 'csv.quote') : error
+    throw error instanceof CsvError ? new UnreadableFile(parsed + 1, 'csv.quote') : error
   } finally {
     source.destroy()
   }
