@@ -130,37 +130,53 @@ describe('A generated team', () => {
     },
   )
 
-  /** Runs some specs of the application, of whose compiled file some parts are removed meanwhile. */
-  function failuresWithout(path: string, part: string | RegExp, specs: string): string {
-    const compiled = app.read(path)
-    const changed = compiled.replaceAll(part, '')
-    expect(changed).to.not.equal(compiled)
-    app.write(path, changed)
+  /** Runs some specs of the application, with changes of compiled files, and returns what fails. */
+  function failuresAfter(changes: Record<string, (code: string) => string>, specs: string): string[] {
+    const compiled = Object.keys(changes).map((path) => [path, app.read(path)] as const)
+    for (const [path, code] of compiled) {
+      const changed = changes[path]?.(code) ?? code
+      expect(changed, path).to.not.equal(code)
+      app.write(path, changed)
+    }
     const { failures } = app.reportSpecs('--grep', specs)
-    app.write(path, compiled)
-    return failures.join('\n')
+    for (const [path, code] of compiled) app.write(path, code)
+    return failures
   }
 
-  itOnce('needs no @Within below the path of a team', function () {
-    this.timeout(0)
-    const part = /^ *Within\('branch'\),?\n/gm
-    const specs = '^RentalsResource .*JSON|isolation of teams holds in .*/rentals'
-    expect(failuresWithout('dist/src/models/rental.js', part, specs)).to.equal('')
-  })
-
   itOnce(
-    'has specs that fail without ctx.authorize in a handler that writes, and without the roles',
+    'has specs of handlers that stay right without @Within, and when a policy allows nothing',
     function () {
       this.timeout(0)
-      const calls = /await ctx\.authorize\(\w+\);/g
-      const failures = failuresWithout('dist/src/actions/rentals.js', calls, '^RentalsResource .*JSON')
-      for (const title of ['creates a', 'updates a', 'destroys a', 'return changes a'])
-        expect(failures).to.include(`RentalsResource handlers ${title} rental`)
-      expect(failures).to.include('500')
-      const start = failuresWithout('dist/src/app.js', 'app.use(branches);', '^RentalsResource .*JSON')
-      expect(start).to.include('Declare it above the resource, below authenticate(): app.use(branches).')
+      const withoutIt = (code: string) => code.replaceAll(/^ *Within\('branch'\),?\n/gm, '')
+      const allowNothing = (code: string) =>
+        code
+          .replaceAll(/return this\.atLeast\([^;]*\)/g, 'return false')
+          .replace(
+            'destroy(',
+            "archive(user, rental) { return this.atLeast('owner', user, rental) }\n destroy(",
+          )
+      const failures = failuresAfter(
+        { 'dist/src/models/rental.js': withoutIt, 'dist/src/policies/rental.js': allowNothing },
+        'Rental|Note|isolation of teams holds in .*/rentals',
+      )
+      expect(failures).to.have.length(5)
+      for (const failure of failures) expect(failure).to.match(/^RentalPolicy allows \w+ from \w+ up: /)
     },
   )
+
+  itOnce('has specs that fail without one ctx.authorize, and without the roles', function () {
+    this.timeout(0)
+    const withoutCalls = (code: string) => code.replaceAll(/await ctx\.authorize\(.*?\);/g, '')
+    const handlers = ['new', 'edit', 'create', 'update', 'destroy', 'return', 'import']
+    const specs = 'RentalsResource handlers .* returns 403 to roles'
+    const failures = failuresAfter({ 'dist/src/actions/rentals.js': withoutCalls }, specs)
+    expect(failures.map((failure) => /, which the policy refuses/.test(failure))).to.deep.equal(
+      handlers.map(() => true),
+    )
+    const withoutRoles = (code: string) => code.replace('app.use(branches);', '')
+    const [start] = failuresAfter({ 'dist/src/app.js': withoutRoles }, specs)
+    expect(start).to.include('Declare it above the resource, below authenticate(): app.use(branches).')
+  })
 
   itOnce('is taken back by kit destroy', () => company.expectDestroyed())
 })
