@@ -2,11 +2,14 @@ import { expect } from 'chai'
 import { rmSync } from 'node:fs'
 import { authActions, type AuthOptions } from '../../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../../src/generator/files/files.js'
+import { jobActions } from '../../../src/generator/job-generator.js'
+import { migrationActions } from '../../../src/generator/migration-generator.js'
 import { resourceActions, resourceDestruction } from '../../../src/generator/resource-generator.js'
 import type { ResourceArguments } from '../../../src/generator/arguments/command-line.js'
 import { teamActions, teamDestruction, type TeamArguments } from '../../../src/generator/team-generator.js'
 import { Application, INDEPENDENT_OF_ENGINE } from '../../support/applications/generated.js'
 import { newDatabase } from '../../support/databases.js'
+import { codeBlocks } from '../../support/documentation/code-blocks.js'
 import { describeOnce, engine, itOnce } from '../../support/engine.js'
 
 const own = { owner: 'branch' }
@@ -232,18 +235,87 @@ describe('The link of an invitation', () => {
 
 describeOnce('A generated team of an API', () => {
   const app = Application.api()
+  let company: Company
 
   after(() => app.remove())
 
   it('has specs that pass, with two roles', async function () {
     this.timeout(0)
     const resources = RESOURCES.filter(([name]) => ['customer', 'item', 'rental', 'note'].includes(name))
-    const company = new Company(app, {}, {}, resources)
+    company = new Company(app, {}, {}, resources)
     expect(await app.unformatted()).to.deep.equal([])
     expect(app.compile()).to.deep.equal({ status: 0, output: '' })
     const { passes, failures } = app.reportSpecs('--grep', OF_ACCOUNTS, '--invert')
     expect(failures).to.deep.equal([])
     expect(passes).to.be.above(90)
-    await company.expectDestroyed()
+  })
+
+  it('has a branch with a short address, counts by SQL, and a job that deletes it, as the handbook says', function () {
+    this.timeout(0)
+    rmSync(app.path('node_modules'), { force: true })
+    const before = app.tree()
+    const codeOf = (part: string) =>
+      codeBlocks().find(({ page, code }) => page === 'docs/teams.md' && code.includes(part))?.code ?? ''
+    generate(app.folder, migrationActions(app.folder, 'add_slug_to_branches', ['slug:string:unique']))
+    generate(app.folder, jobActions(app.folder, 'delete_branch'))
+    app.write('src/jobs/delete_branch.ts', codeOf('class DeleteBranch'))
+    const model = 'src/models/branch.ts'
+    const slug = "  @Column('varchar')\n  slug!: string\n\n"
+    app.write(model, app.read(model).replace(/^ +@Column\(/m, `${slug}$&`))
+    const routes = ['/b/{slug}', '/rental-counts'].map(codeOf)
+    const found = "import { Branch } from './models/branch.js'\n"
+    app.write('src/app.ts', [found, app.read('src/app.ts'), ...routes].join('\n'))
+    app.write('spec/jobs/delete_branch.spec.ts', RECIPES)
+    expect(app.compile()).to.deep.equal({ status: 0, output: '' })
+    const { passes, failures } = app.reportSpecs('dist/spec/jobs/delete_branch.spec.js')
+    expect(failures).to.deep.equal([])
+    expect(passes).to.equal(2)
+    rmSync(app.path('node_modules'), { force: true })
+    for (const [path, text] of Object.entries(app.tree()))
+      if (!(path in before)) rmSync(app.path(path), { recursive: true, force: true })
+      else if (before[path] !== text) app.write(path, before[path] ?? '')
+  })
+
+  it('is taken back by kit destroy', () => company.expectDestroyed())
+})
+
+/** A spec of what the recipes of docs/teams.md add to an application. */
+const RECIPES = `
+import { expect } from 'chai'
+import { database } from '../../src/database.js'
+import { jobs } from '../../src/jobs.js'
+import { DeleteBranch } from '../../src/jobs/delete_branch.js'
+import { Branch } from '../../src/models/branch.js'
+import { Rental } from '../../src/models/rental.js'
+import { client, factory, isolate } from '../support/app.js'
+import { makeBranch, makeMember } from '../support/branches.js'
+import { makeUser, signIn } from '../support/users.js'
+
+describe('The recipes', () => {
+  isolate()
+
+  it('find a branch by its slug, and count its rentals, for members alone', async () => {
+    const [berlin, bonn] = [await makeBranch({ slug: 'berlin' }), await makeBranch({ slug: 'bonn' })]
+    const rental = await factory.make(Rental, { branch_id: berlin.id })
+    await factory.make(Rental, { branch_id: bonn.id })
+    const counts = \`/branches/\${berlin.id}/rental-counts\`
+    await signIn(client, await makeMember(berlin))
+    expect((await client.get('/b/berlin')).location).to.equal(\`/branches/\${berlin.id}\`)
+    const [count, ...others] = (await client.get(counts)).json
+    expect(others).to.deep.equal([])
+    expect({ ...count, count: Number(count.count) }).to.deep.equal({ customer_id: rental.customer_id, count: 1 })
+    await signIn(client, await makeUser())
+    for (const path of ['/b/berlin', counts]) expect((await client.get(path)).status).to.equal(404)
+  })
+
+  it('delete a branch with its records, and no other', async () => {
+    const [berlin, bonn] = [await makeBranch(), await makeBranch()]
+    for (const { id } of [berlin, berlin, bonn]) await factory.make(Rental, { branch_id: id })
+    const { manager } = database
+    await jobs.enqueue(manager, DeleteBranch, { branch_id: berlin.id })
+    await jobs.drain()
+    expect(await manager.findBy(Branch, { id: berlin.id })).to.deep.equal([])
+    expect(await manager.countBy(Rental, {})).to.equal(1)
   })
 })
+`
