@@ -53,6 +53,7 @@ export function specLocals(
     ...(query.length > 0 ? [`query: (${record}) => ({`, ...query.map((one) => `  ${one},`), '}),'] : []),
     ...recordsOf(plan, attributes, record),
     ...optionsOf(plan),
+    ...guardOf(plan),
     ...(users?.areApart
       ? [
           `asVisitor: () => signOut(client),`,
@@ -187,6 +188,12 @@ function recordsOf(plan: ResourcePlan, attributes: readonly Attribute[], record:
     ...(sorted && !names.isSingular ? [`listed: (${record}, newer) => [${order}],`] : []),
     ...(isOnlyOne && !names.isSingular ? ['onlyOne: true,'] : []),
   ]
+}
+
+/** The record about which a policy with roles decides. */
+function guardOf({ home, owner, team, guards: [guard] }: ResourcePlan): string[] {
+  if (team) return ['guard: true,']
+  return home && guard && !owner ? [`guard: () => ${specVariable(guard)},`] : []
 }
 
 function optionsOf({ kind, application, names, hasVersion, hasTrash, routes, many }: ResourcePlan): string[] {

@@ -1,10 +1,9 @@
-import { camelize } from 'inflection'
 import { FactoryError } from '../../errors.js'
 import { humanize } from '../../naming/words.js'
 import type { RouteWord } from './description.js'
 import { sampleFile } from '../sample-file.js'
 import { check, type Expected } from './expected.js'
-import type { Target, Format, TestedResource } from './tested-resource.js'
+import { handlerOf, isRead, type Target, type Format, type TestedResource } from './tested-resource.js'
 
 /** Declares a test. */
 export type Declare = (title: string, test: (this: { skip(): void }) => Promise<unknown>) => void
@@ -103,7 +102,7 @@ const query: Check = (resource, it) => {
 const show: Check = (resource, it) => {
   it(`shows ${resource.aRecord} as ${namesOf(resource)}`, async () => {
     for (const format of resource.formats)
-      await resource.expect('show', format, { status: 200, contains: idIn(format, resource) })
+      await resource.expect('show', format, { status: 200, contains: shownIn(format, resource) })
   })
   if (resource.description.singular) return
   it(`returns 404 for ${resource.words.aOne} that does not exist`, async () => {
@@ -125,6 +124,17 @@ const singular: Check = (resource, it) => {
     const members = { detail: existing(resource) }
     return resource.expect('create', 'json', { status: 409, members }, resource.values)
   })
+}
+
+const refused: Check = (resource, it) => {
+  const { guard, routes: words = [] } = resource.description
+  if (!guard) return
+  const pages = resource.hasPages ? (['new', 'edit'] as const) : []
+  for (const handler of [...pages, 'create', 'update', 'destroy'] as const)
+    it(`${handler} returns 403 to roles that may not do it`, () => resource.expectRefusal(handler))
+  for (const route of words.filter((word) => !isRead(word)))
+    it(`${handlerOf(route)} returns 403 to roles that may not do it`, () =>
+      resource.expectRefusal(targetOf(resource, route)))
 }
 
 /** The error of a second record of a singular resource. */
@@ -352,18 +362,19 @@ function declareRoute(resource: TestedResource, it: Declare, route: RouteWord): 
   const [word = '', method = '', on] = route.split(':')
   const isOfList = on === 'collection'
   const isRead = method === 'get'
-  const handler = camelize(word, true)
+  const handler = handlerOf(route)
   const page = () => (isOfList ? resource.list : resource.item)
-  const target = (): Target => [handler, method.toUpperCase(), `${page()}/${word}`, page()]
+  const target = () => targetOf(resource, route)
   const records = isOfList ? (isRead ? `some ${words.many}` : words.many) : words.aOne
   const title = `${handler} ${isRead ? 'shows' : 'changes'} ${records}`
   // Without JSON, a POST would need the token of a form.
   const values = method === 'post' ? {} : undefined
   if (hasPages && isRead)
     it(`${title} as HTML`, () =>
-      resource.expect(target(), 'html', { status: 200, contains: idIn('html', resource) }))
+      resource.expect(target(), 'html', { status: 200, contains: shownIn('html', resource) }))
   if (hasPages && !isRead)
     it(`${title} with the button of ${isOfList ? 'the list' : 'its page'}`, async () => {
+      await resource.enter(target())
       const button = `action="${page()}/${word}"`
       await resource.expect(isOfList ? 'list' : 'show', 'html', { status: 200, contains: button })
       const { location } = await resource.expect(target(), 'form', { status: 303 })
@@ -382,6 +393,13 @@ function declareRoute(resource: TestedResource, it: Declare, route: RouteWord): 
     })
 }
 
+/** The handler of a route, with its path. */
+function targetOf({ list: path, item }: TestedResource, route: RouteWord): Target {
+  const [word = '', method = '', on] = route.split(':')
+  const page = on === 'collection' ? path : item
+  return [handlerOf(route), method.toUpperCase(), `${page}/${word}`, page]
+}
+
 /** Expects the flash message of a change on the page to which it redirects. */
 function expectMessage(resource: TestedResource, path: string, change: string, usual?: string) {
   const { messages } = resource.description
@@ -393,6 +411,11 @@ function expectMessage(resource: TestedResource, path: string, change: string, u
 function idIn(format: Format, { record, item }: TestedResource): string {
   if (format === 'html') return item
   return format === 'xml' ? `<id>${record.id}</id>` : `"id":"${record.id}"`
+}
+
+/** A text on the page of a record. A page without links to change it does not contain its id. */
+function shownIn(format: Format, resource: TestedResource): string {
+  return format === 'html' && !resource.isChangeable ? '' : idIn(format, resource)
 }
 
 /** The formats in titles: `HTML, JSON and XML`. */
@@ -418,6 +441,7 @@ export const checks: readonly Check[] = [
   destroy,
   trash,
   versions,
+  refused,
   files,
   csv,
   imports,
