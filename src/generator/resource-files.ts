@@ -9,6 +9,8 @@ export interface FileChoices {
   rolePolicy: boolean
   /** Whether the specs are complete, or placeholders. */
   fullSpec: boolean
+  /** Whether the model has a rule that its complete spec can show. */
+  rules: boolean
   texts: boolean
   pages: boolean
   /** Whether the resource has a list. */
@@ -31,7 +33,11 @@ export const MODEL_FILES: readonly ResourceFile[] = [
     target: 'migrations/%migration%.ts',
     when: (has) => has.migration,
   },
-  { scaffold: 'resource/spec/model.ts.ejs', target: MODEL_SPEC, when: (has) => has.model && has.fullSpec },
+  {
+    scaffold: 'resource/spec/model.ts.ejs',
+    target: MODEL_SPEC,
+    when: (has) => has.model && has.fullSpec && has.rules,
+  },
   {
     scaffold: 'resource/spec/pending-model.ts.ejs',
     target: MODEL_SPEC,

@@ -18,6 +18,7 @@ import {
   teamOf,
   titleOf,
 } from './application.js'
+import { agentsSteps } from './agents.js'
 import { recordedResource, resourceCommand, type ResourceArguments } from './arguments/command-line.js'
 import { SOURCES } from './arguments/kinds.js'
 import { parseAttributes, withoutUnique, type Attribute } from './arguments/attributes.js'
@@ -249,6 +250,7 @@ function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments)
     ...fileSteps(folder, plan.attributes, options, `src/models/${plan.model.singular}.ts`),
     ...filesOf(folder, plan, RESOURCE_FILES, options),
     registration(plan.names),
+    ...agentsSteps(folder, plan.names, options),
   ]
 }
 
@@ -267,6 +269,7 @@ export function filesOf(
     policy: owner !== undefined,
     rolePolicy: team !== undefined,
     fullSpec: options.spec === 'full' || (owner ?? team) !== undefined,
+    rules: plan.attributes.some(({ isRequired, isSecret }) => isRequired && !isSecret),
     texts: kind === 'web',
     pages: kind === 'web' && !options.skipTemplates,
     list: !names.isSingular,

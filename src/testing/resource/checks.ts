@@ -403,7 +403,8 @@ function targetOf({ list: path, item }: TestedResource, route: RouteWord): Targe
 /** Expects the flash message of a change on the page to which it redirects. */
 function expectMessage(resource: TestedResource, path: string, change: string, usual?: string) {
   const { messages } = resource.description
-  const contains = messages?.[change] ?? usual ?? `${resource.words.One} was ${change} successfully.`
+  const done = change === 'destroyed' ? 'deleted' : change
+  const contains = messages?.[change] ?? usual ?? `The ${resource.words.one} was ${done}.`
   return resource.expect([`page after ${change}`, 'GET', path], 'html', { status: 200, contains })
 }
 

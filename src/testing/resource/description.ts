@@ -53,7 +53,7 @@ export interface ResourceDescription<R extends Model> {
   import?: string | true
   /** The handlers that can be called for many records: `destroy`. */
   bulk?: readonly string[]
-  /** The flash messages that differ from `Post was created successfully.`, and from `Publish succeeded.` of a route. */
+  /** The flash messages that differ from `The post was created.`, and from `Publish succeeded.` of a route. */
   messages?: Readonly<Record<string, string>>
   /** Signs out. With this function, visitors must be rejected. */
   asVisitor?: () => Promise<unknown>
