@@ -15,6 +15,7 @@ import { Application } from '../../dist/spec/support/applications/generated.js'
 import { authActions } from '../../dist/src/generator/auth-generator.js'
 import { generate } from '../../dist/src/generator/files/files.js'
 import { resourceActions } from '../../dist/src/generator/resource-generator.js'
+import { Item, linesApp, linesDatabase, openLinesAt } from '../../dist/spec/support/applications/lines.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const here = join(root, 'scripts/clients')
@@ -29,17 +30,24 @@ for (const [index, declared] of documentsOf(app.declarations, {}).entries())
     file(index === 0 ? 'library' : `library-${index}`),
     toText(buildDocument(app.declarations, declared).document),
   )
+const linesTables = await openLinesAt(await linesDatabase())
+const lines = linesApp(linesTables)
+const [linesDeclared] = documentsOf(lines.declarations, { title: 'Orders', version: '1' })
+const linesDocument = toText(buildDocument(lines.declarations, linesDeclared).document)
+writeFileSync(file('lines'), linesDocument)
 for (const name of ['blog', 'members'])
   run(process.execPath, [kit, 'openapi', '--out', file(name)], { cwd: join(root, 'examples', name) })
 
 writeAccounts('accounts', Application.web(), { confirm: true, sessions: true, api: true })
 writeAccounts('accounts-api', Application.api(), {})
 
-const names = ['blog', 'members', 'accounts', 'accounts-api', 'library', 'library-1', 'library-2']
+const names = ['blog', 'members', 'accounts', 'accounts-api', 'library', 'library-1', 'library-2', 'lines']
 const documents = names.map(file)
 run(bin('redocly'), ['lint', '--extends', 'recommended', '--format', 'summary', ...documents])
-for (const name of ['blog', 'library'])
+for (const name of ['blog', 'library', 'lines'])
   run(bin('openapi-typescript'), [file(name), '-o', join(generated, `${name}.d.ts`)])
+if (/unknown\[\]/.test(readFileSync(join(generated, 'lines.d.ts'), 'utf8')))
+  throw new Error('The types of the lines contain unknown[].')
 const [, handbook = ''] =
   /```typescript\n(.*?)```/s.exec(readFileSync(join(root, 'docs/openapi.md'), 'utf8')) ?? []
 writeFileSync(join(generated, 'handbook.ts'), handbook.replace("'./api.js'", "'./blog.js'"))
@@ -58,13 +66,16 @@ run(bin('tsc'), [...sources, ...options, '--typeRoots', join(root, 'node_modules
 
 const blog = startBlog()
 try {
-  const urls = [await blog.address, await app.listen(0, '127.0.0.1')]
+  const urls = [await blog.address, await app.listen(0, '127.0.0.1'), await lines.listen(0, '127.0.0.1')]
+  const item = await linesTables.manager.save(Object.assign(new Item(), { name: 'Screw', user_id: 'me' }))
   // This process serves the library, so it must not block.
-  const { stdout } = await promisify(execFile)(process.execPath, [join(here, 'client.js'), ...urls])
+  const { stdout } = await promisify(execFile)(process.execPath, [join(here, 'client.js'), ...urls, item.id])
   process.stdout.write(stdout)
 } finally {
   blog.stop()
   await app.close()
+  await lines.close()
+  await linesTables.close()
   rmSync(folder, { recursive: true })
 }
 

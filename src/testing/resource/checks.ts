@@ -1,4 +1,5 @@
 import { FactoryError } from '../../errors.js'
+import { newId } from '../../models/ids.js'
 import { humanize } from '../../naming/words.js'
 import type { RouteWord } from './description.js'
 import { sampleFile } from '../sample-file.js'
@@ -305,6 +306,70 @@ const files: Check = (resource, it) => {
   }
 }
 
+const nested: Check = (resource, it) => {
+  for (const name of Object.keys(resource.nested)) {
+    declareLines(resource, it, name)
+    declareForeignLine(resource, it, name)
+  }
+}
+
+function declareLines(resource: TestedResource, it: Declare, name: string): void {
+  const { hasPages, nested: lists, aRecord } = resource
+  const { changes = {}, required: names = [], onlyOne } = lists[name] ?? {}
+  const save = async (...lines: object[]): Promise<{ id: string }[]> => {
+    const list = { [name]: lines }
+    const { json } = await resource.expect('update', 'json', { status: 200, members: list }, list)
+    return json[name]
+  }
+  it(`adds, changes, moves and removes ${name} of ${aRecord}`, async () => {
+    const second = onlyOne ? [] : [{ ...(await resource.line(name)), ...changes }]
+    const lines = await save(await resource.line(name), ...second)
+    const ids = lines.map(({ id }) => ({ id }))
+    await save(...ids.toReversed())
+    const [first] = ids
+    await save({ ...first })
+    await save({ ...first, ...changes })
+    await resource.expectAfter('update', { members: { [name]: [{ ...first, ...changes }] } })
+  })
+  if (hasPages)
+    it(`adds and removes ${name} in the form of ${aRecord}`, async () => {
+      const [stored] = await save(await resource.line(name))
+      const line = await resource.line(name)
+      const rows = { [name]: [{ id: stored?.id, _remove: 'true' }, line] }
+      await resource.expect('update', 'form', { status: 303 }, rows)
+      await resource.expectAfter('update', { members: { [name]: [line] } })
+    })
+  const [first] = names
+  if (first === undefined) return
+  it(`returns 422 for ${name} without ${first}, and saves none`, async () => {
+    const before = await save(await resource.line(name))
+    const errors = names.map((field) => `${name}.1.${field}`)
+    const rows = { [name]: [await resource.line(name), {}] }
+    await resource.expect('update', 'json', { status: 422, errors }, rows)
+    await resource.expectAfter('update', { members: { [name]: before } })
+  })
+}
+
+function declareForeignLine(resource: TestedResource, it: Declare, name: string): void {
+  const { onlyOne, singular, newer } = resource.description
+  it(`neither shows nor changes ${name} of another ${resource.words.one}`, async () => {
+    const line = await resource.line(name)
+    const send = (id: string) => {
+      const errors = [`${name}.0`]
+      return resource.expect('update', 'json', { status: 422, errors }, { [name]: [{ ...line, id }] })
+    }
+    const unknown = await send(newId())
+    if (onlyOne || singular) return
+    const other = await resource.make(newer)
+    const { update, show: page } = resource.at(`${resource.list}/${other.id}`)
+    const list = { [name]: [line] }
+    const { json } = await resource.expect(update, 'json', { status: 200 }, list)
+    const foreign = await send(json[name][0].id)
+    check('the errors', { ...foreign, text: '' }, { members: { errors: unknown.json.errors } })
+    await resource.expect(page, 'json', { status: 200, members: { [name]: json[name] } })
+  })
+}
+
 const csv: Check = (resource, it) => {
   const { csv: columns, import: key } = resource.description
   if (!columns) return
@@ -444,6 +509,7 @@ export const checks: readonly Check[] = [
   versions,
   refused,
   files,
+  nested,
   csv,
   imports,
   bulk,

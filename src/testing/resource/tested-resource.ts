@@ -3,8 +3,8 @@ import type { Model } from '../../models/model.js'
 import { collectionName, recordName, wordsOf, type Words } from '../../naming/words.js'
 import type { Client, ClientResponse, RequestOptions } from '../client.js'
 import { sampleFile } from '../sample-file.js'
-import type { ResourceDescription, RouteWord } from './description.js'
 import { Actors, Refused } from './actors.js'
+import type { NestedDescription, ResourceDescription, RouteWord } from './description.js'
 import { check, type Expected } from './expected.js'
 
 /** The format of a request and its response. A form belongs to a page, and its response is HTML. */
@@ -50,7 +50,9 @@ export class TestedResource {
   async prepare(): Promise<void> {
     const { record, values, guard, within, routes = [], bulk = [] } = this.description
     this.record = await this.make(record)
-    this.values = typeof values === 'function' ? await values() : values
+    const own = typeof values === 'function' ? await values() : values
+    const lists = Object.keys(this.nested).map(async (name) => [name, [await this.line(name)]])
+    this.values = { ...own, ...Object.fromEntries(await Promise.all(lists)) }
     if (!guard) return
     const parent = guard === true ? undefined : guard()
     const model = this.record.constructor as new () => Model
@@ -101,6 +103,17 @@ export class TestedResource {
     // The record may be hidden from everybody.
     const status = hidden && response?.status === 404 ? 404 : 403
     if (response) check(`${handler}, which the policy refuses (${method} ${path})`, response, { status })
+  }
+
+  /** The lists of lines. */
+  get nested(): Readonly<Record<string, NestedDescription>> {
+    return (this.description.nested ?? {}) as Record<string, NestedDescription>
+  }
+
+  /** Creates the values of a new line. */
+  async line(name: string): Promise<object> {
+    const values = this.nested[name]?.values ?? {}
+    return typeof values === 'function' ? await values() : values
   }
 
   /** Creates a record that belongs to the parent and the owner. */
@@ -154,7 +167,7 @@ export class TestedResource {
       typeof values === 'string'
         ? csvOf(values)
         : withFiles
-          ? { form: { ...formOf(values), ...Object.fromEntries(this.requiredFiles) } }
+          ? { form: { ...this.formOf(values), ...Object.fromEntries(this.requiredFiles) } }
           : this.bodyOf(method, format, values)
     const sent = isForm ? 'POST' : method
     const request = `${handler} ${isForm ? 'from a form' : `as ${format.toUpperCase()}`} (${sent} ${path})`
@@ -194,9 +207,28 @@ export class TestedResource {
 
   private bodyOf(method: string, format: Format, values?: object): RequestOptions {
     if (format === 'form')
-      return { form: { ...(method !== 'POST' && { _method: method }), ...formOf(values) } }
+      return { form: { ...(method !== 'POST' && { _method: method }), ...this.formOf(values) } }
     if (format !== 'xml') return { json: values }
-    return values ? { xml: { [elementOf(this.record)]: formOf(values) } } : {}
+    return values
+      ? { xml: { [elementOf(this.record)]: { ...textsOf(values), ...this.linesIn(values) } } }
+      : {}
+  }
+
+  /** The fields of a form: `lines[0][quantity]` is one of a line. */
+  private formOf(values: object = {}): Record<string, string | string[]> {
+    const rows = Object.entries(this.linesIn(values)).flatMap(([name, lines]) =>
+      lines.flatMap((line, index) =>
+        Object.entries(line).map(([field, text]) => [`${name}[${index}][${field}]`, text]),
+      ),
+    )
+    const others = Object.entries(textsOf(values)).filter(([name]) => !(name in this.nested))
+    return Object.fromEntries([...others, ...rows])
+  }
+
+  /** The lists of lines that some values have. */
+  private linesIn(values: object): Record<string, Record<string, string | string[]>[]> {
+    const given = Object.entries(values).filter(([name]) => name in this.nested)
+    return Object.fromEntries(given.map(([name, lines]: [string, object[]]) => [name, lines.map(textsOf)]))
   }
 
   /** Checks what a handler has done to the record, or to the one of a path. */
@@ -230,8 +262,8 @@ function elementOf(record: Model): string {
   return recordName((Object.getPrototypeOf(record) as Model).constructor.name)
 }
 
-/** The fields of a form. A field contains JSON as text. */
-function formOf(values: object = {}): Record<string, string | string[]> {
+/** Values as text. */
+function textsOf(values: object): Record<string, string | string[]> {
   const textOf = (value: unknown) => (Object(value) === value ? JSON.stringify(value) : String(value ?? ''))
   return Object.fromEntries(
     Object.entries(values).map(([name, value]: [string, unknown]) => [
