@@ -8,8 +8,8 @@ import { behavior, insertParts, openParts, Part, partsApp, partsUrl } from '../s
 import { engine, itOnce } from '../support/engine.js'
 import { Site } from '../support/site.js'
 
-/** With 50, a process is killed at ten points instead of two, and exports have 200,000 rows instead of 30,000. */
-const isLong = Number(process.env['KIT_MANY'] ?? 0) >= 50
+/** With 20, a process is killed at ten points instead of two, and exports have 200,000 rows instead of 30,000. */
+const isLong = Number(process.env['KIT_MANY'] ?? 0) >= 20
 
 const main = fileURLToPath(new URL('../support/applications/parts-main.js', import.meta.url))
 const lines = 1200
