@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { CommandError } from '../command-errors.js'
+import { agentsStep, paragraphs } from './agents.js'
 import { accountsOf, readApplication, textOf } from './application.js'
 import { destructionOf, importersOf, type Destruction, type HasRun } from './destruction.js'
 import { importing, insertion, withImport } from './files/insertion.js'
@@ -79,6 +80,7 @@ export function authActions(folder: string, word: string, options: AuthOptions =
     ...files.flatMap((file) => (file.path.startsWith('locales/') ? translationActions(folder, file) : [])),
     ...(kind === 'web' ? editsOfPages() : editsOfApi(app)),
     ...editsOf(app, names, parts),
+    ...agentsStep(folder, paragraphs.accounts(names)),
   ]
 }
 

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { agentsStep, paragraphs } from './agents.js'
 import { modelFiles, readApplication, textOf } from './application.js'
 import type { Attribute } from './arguments/attributes.js'
 import type { FileAction } from './files/files.js'
@@ -39,6 +40,7 @@ export function fileSteps(
     ...renderFiles(folder, filesOfScaffolds(['file']), { migration }, { migrationClass }),
     importing('src/app.ts', [['files', './files.js']]),
     insertion('src/app.ts', 'the files', [{ lines, place: 'before the resources' }]),
+    ...agentsStep(folder, paragraphs.files),
   ]
 }
 

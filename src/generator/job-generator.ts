@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { camelize } from 'inflection'
 import { CommandError } from '../command-errors.js'
+import { agentsStep, paragraphs } from './agents.js'
 import { modelFiles, readApplication, textOf } from './application.js'
 import { parseAttributes, type Attribute } from './arguments/attributes.js'
 import { commandLine, recordedCommand } from './arguments/command-line.js'
@@ -110,7 +111,10 @@ function actionsOf(
   }
   const scaffolds = ['job/job', ...(isFirst ? ['job/first'] : [])]
   const files = renderFiles(folder, filesOfScaffolds(scaffolds), { name, migration }, locals)
-  return [...files, ...(isFirst ? setUp(app) : [registration(name, job, queue)])]
+  return [
+    ...files,
+    ...(isFirst ? [...setUp(app), ...agentsStep(folder, paragraphs.jobs)] : [registration(name, job, queue)]),
+  ]
 }
 
 /** The parameter of `perform`: `{ user_id }: { user_id: string }`. */

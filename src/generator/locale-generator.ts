@@ -142,16 +142,26 @@ function additionsTo(folder: string, name: string, texts: readonly Text[], local
   return [{ path, what: `${missing.length} ids`, insert, remove: (after) => after }]
 }
 
-/** The translations of the texts that a generator writes to a file, by the English text: those of `locales/authentication`. */
+/**
+ * The translations of the texts that a generator writes to a file, by the English text: those of `locales/authentication`,
+ * and the messages of every resource, which name no model: a noun would need its gender.
+ */
 function knownTranslations(name: string, locale: string): ReadonlyMap<unknown, string> {
-  const file = join(frameworkScaffolds, `locales/${basename(name)}.${languageOf(locale)}.yaml`)
-  return new Map(existsSync(file) ? Object.entries(parse(readFileSync(file, 'utf8'))) : [])
+  const files = ['resource', basename(name)].map((one) =>
+    join(frameworkScaffolds, `locales/${one}.${languageOf(locale)}.yaml`),
+  )
+  return new Map(
+    files.flatMap((file) => (existsSync(file) ? Object.entries(parse(readFileSync(file, 'utf8'))) : [])),
+  )
 }
 
 /** An entry with its known translation, or one to be translated, with the English text as a comment. */
 function entryOf({ id, translation }: Text, locale: string, known: ReadonlyMap<unknown, string>): string {
   const start = `- id: ${stringify(id).trim()}\n  translation:`
-  const text = known.get(translation)
+  const isMessage = id.endsWith('.success') && typeof translation === 'string'
+  const text =
+    known.get(translation) ??
+    (isMessage ? known.get(translation.replace(/^The .+? was /, 'It was ')) : undefined)
   if (text !== undefined) return `${start} ${stringify(text, { lineWidth: 0 })}`
   const isPlural = typeof translation !== 'string'
   const english = isPlural ? stringify(translation) : translation

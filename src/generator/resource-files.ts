@@ -9,6 +9,8 @@ export interface FileChoices {
   rolePolicy: boolean
   /** Whether the specs are complete, or placeholders. */
   fullSpec: boolean
+  /** Whether the model has a rule that its complete spec can show. */
+  rules: boolean
   texts: boolean
   pages: boolean
   /** Whether the resource has a list. */
@@ -31,7 +33,11 @@ export const MODEL_FILES: readonly ResourceFile[] = [
     target: 'migrations/%migration%.ts',
     when: (has) => has.migration,
   },
-  { scaffold: 'resource/spec/model.ts.ejs', target: MODEL_SPEC, when: (has) => has.model && has.fullSpec },
+  {
+    scaffold: 'resource/spec/model.ts.ejs',
+    target: MODEL_SPEC,
+    when: (has) => has.model && has.fullSpec && has.rules,
+  },
   {
     scaffold: 'resource/spec/pending-model.ts.ejs',
     target: MODEL_SPEC,
@@ -74,4 +80,10 @@ export const RESOURCE_FILES: readonly ResourceFile[] = [
   { scaffold: 'resource/templates/new.pug.ejs', target: `${PAGES}/new.pug`, when: (has) => has.pages },
   { scaffold: 'resource/templates/edit.pug.ejs', target: `${PAGES}/edit.pug`, when: (has) => has.pages },
   { scaffold: 'resource/templates/_form.pug.ejs', target: `${PAGES}/_form.pug`, when: (has) => has.pages },
+]
+
+/** The files of a list of lines, beside those of its record. */
+export const LINE_FILES: readonly ResourceFile[] = [
+  ...MODEL_FILES,
+  { scaffold: 'resource/templates/_rows.pug.ejs', target: `${PAGES}/_%list%.pug`, when: (has) => has.pages },
 ]

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { CommandError, problemIn } from '../command-errors.js'
+import { agentsStep, paragraphs } from './agents.js'
 import { accountsOf, publicAttributesOf, readApplication, teamOf, textOf } from './application.js'
 import { commandLine, recordedCommand } from './arguments/command-line.js'
 import { isName, namesOf, type Names } from './arguments/names.js'
@@ -148,6 +149,7 @@ function stepsOf(folder: string, word: string, options: TeamArguments): FileActi
     ...editsOf(names, applicationName(readApplication(folder)) ?? 'app'),
     ...(kind === 'web' ? pageEdits(names) : []),
     ...(locals.hasTokens ? tokenEdits(names) : []),
+    ...agentsStep(folder, paragraphs.team(names)),
   ]
 }
 

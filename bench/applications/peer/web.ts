@@ -37,7 +37,7 @@ router.post('/posts', async (ctx) => {
   await write((tx) => tx.insert(Post, post))
   const path = `/posts/${post.id}`
   ctx.vary('Accept')
-  sessionOf(ctx)['flash'] = [{ type: 'success', message: 'Post was created successfully.' }]
+  sessionOf(ctx)['flash'] = [{ type: 'success', message: 'The post was created.' }]
   ctx.set('Cache-Control', 'private, no-cache')
   ctx.status = 303
   ctx.redirect(path)

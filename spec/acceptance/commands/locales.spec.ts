@@ -37,6 +37,9 @@ describe('The commands for languages', () => {
       expect(app.read('locales/posts.de.yaml')).to.match(
         /^# Post\n- id: post\n {2}translation: ''\n# Posts\n- id: posts\n {2}translation: ''\n# New post\n/,
       )
+      expect(app.read('locales/posts.de.yaml')).to.contain(
+        '- id: post.destroyed.success\n  translation: Der Eintrag wurde gelöscht.\n',
+      )
       expect(app.read('locales/application.de.yaml')).to.contain(
         "# Welcome to Blog\n- id: pages.home.welcome\n  translation: ''\n",
       )
@@ -148,7 +151,7 @@ describe('The commands for languages', () => {
       const before = app.tree()
       await kitGenerate('locale', 'de')
       expect(await kitDestroy(['locale', 'de', '-y'])).to.equal(
-        '   delete  locales/application.de.yaml\n   delete  locales/posts.de.yaml\n',
+        'locales/posts.de.yaml contains 3 translations.\n   delete  locales/application.de.yaml\n   delete  locales/posts.de.yaml\n',
       )
       expect(app.tree()).to.deep.equal(before)
       expect(String(await failure(kitDestroy(['locale', 'de', '-y'])))).to.contain(

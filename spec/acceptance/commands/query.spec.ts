@@ -52,6 +52,7 @@ describe(`kit query on ${engine}`, () => {
 
   it('changes nothing, whatever the statement is', async () => {
     const before = rowsOf(await query('select * from posts order by id'))
+    expect(writes()).to.have.length.above(100)
     for (const sql of writes()) {
       const { status, errors } = await query(sql)
       if (status !== 0) expect(errors, sql).to.match(/\S/)
@@ -122,6 +123,46 @@ function writes(): string[] {
     `/* select */ ${sql}`,
     `select 1; ${sql}`,
     ` ${sql};`,
+    `(${sql})`,
+    sql.toUpperCase(),
   ])
-  return [...plain, ...disguised, ...comments, 'commit', 'begin', 'rollback; delete from posts', '']
+  const elsewhere = [
+    "select setval('posts_id_seq', 7)",
+    "select nextval('posts_id_seq')",
+    'select pg_advisory_lock(1)',
+    "select set_config('transaction_read_only', 'off', false)",
+    'set transaction read write; delete from posts',
+    'set session characteristics as transaction read write',
+    'set global read_only = 0',
+    'start transaction read write',
+    'set @title = 1',
+    'do $$ begin delete from posts; end $$',
+    'do sleep(0)',
+    'call rename_posts()',
+    'copy posts to stdout',
+    "copy posts from program 'echo 1'",
+    'prepare gone as delete from posts',
+    'execute gone',
+    "execute immediate 'delete from posts'",
+    'create temporary table copies as select * from posts',
+    'create view copies as select * from posts',
+    'create index posts_copies on posts (title)',
+    'drop index posts_title',
+    'rename table posts to copies',
+    'alter table posts rename to copies',
+    'lock tables posts write',
+    "attach database '/tmp/copies' as copies",
+    "vacuum into '/tmp/copies'",
+    'vacuum',
+    'reindex',
+    'analyze posts',
+    'optimize table posts',
+    'grant all on posts to public',
+    "comment on table posts is 'x'",
+    'notify posts',
+    'merge into posts using posts p on false when not matched then do nothing',
+    'with gone as materialized (delete from posts returning id) select * from gone',
+  ]
+  const ends = ['commit', 'begin', 'rollback; delete from posts', '']
+  return [...plain, ...disguised, ...comments, ...elsewhere, ...ends]
 }

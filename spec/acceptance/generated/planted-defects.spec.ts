@@ -29,7 +29,7 @@ const RESOURCES: Record<string, { options: ResourceArguments; defects: Defect[];
     failures: [
       'filters, sorts and searches posts: list as JSON (GET /posts?search=title+ID): the status is 400 instead of 200',
       'shows the form to edit a post: edit as HTML (GET /posts/ID/edit): the body does not contain "name=\\"title\\""',
-      'creates a post from a form and redirects to its page: page after created as HTML (GET /posts/ID): the body does not contain "Post was created successfully."',
+      'creates a post from a form and redirects to its page: page after created as HTML (GET /posts/ID): the body does not contain "The post was created."',
       'updates a post from a form and redirects to its page: show after update as JSON (GET /posts/ID): "title" is "title ID" instead of "Second"',
       'updates a post from JSON: update as JSON (PUT /posts/ID): "title" is "title ID" instead of "Second"',
       'updates a post from XML: show after update as JSON (GET /posts/ID): "title" is "title ID" instead of "Second"',
@@ -108,7 +108,7 @@ const RESOURCES: Record<string, { options: ResourceArguments; defects: Defect[];
   letter: {
     options: { attributes: ['text'] },
     defects: [
-      ['locales/letters.en-us.yaml', 'Letter was created successfully.', 'Thank you.'],
+      ['locales/letters.en-us.yaml', 'The letter was created.', 'Thank you.'],
       ['spec/actions/letters.spec.ts', "name: 'letter',", "$&\n    messages: { created: 'Thank you.' },"],
     ],
     failures: [],

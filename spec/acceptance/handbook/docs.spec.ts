@@ -251,7 +251,9 @@ function application(): string {
     recursive: true,
     filter: (path) => !/^(dist|node_modules|db|\.kit)$/.test(basename(path)),
   })
-  const settings = JSON.parse(readFileSync(join(folder, 'tsconfig.json'), 'utf8'))
+  const settings = JSON.parse(
+    readFileSync(join(folder, 'tsconfig.json'), 'utf8').replaceAll(/^ *\/\/.*\n/gm, ''),
+  )
   settings.compilerOptions.allowJs = true
   settings.include = ['src', 'migrations', 'spec', 'ormconfig.ts', 'examples']
   writeFileSync(join(folder, 'tsconfig.json'), JSON.stringify(settings))
@@ -432,6 +434,7 @@ import { Model } from 'resource-kit'
 
 export class Branch extends Model {
   name!: string
+  slug!: string
 }
 `,
   'src/models/membership.ts': `

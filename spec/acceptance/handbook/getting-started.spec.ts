@@ -1,16 +1,14 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../../support/documentation/code-blocks.js'
 import { patternOf, sendByCurl, wordsOf } from '../../support/documentation/output.js'
 import { unformatted } from '../../support/formatted.js'
-import { environment, kit, kitFile, linkPackages, type Run } from '../../support/kit.js'
+import { environment, kit, linkPackages, type Run } from '../../support/kit.js'
 import { isAddition, withMethods } from '../../support/applications/merged-example.js'
-import { freePort } from '../../support/servers/free-port.js'
+import { DevelopmentServer } from '../../support/processes/development-server.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 
 /** Each page continues with the application of the page before it. */
@@ -132,36 +130,4 @@ function succeed({ status, output, errors }: Run): string {
 /** Code without its doc comments. */
 function withoutComments(code: string): string {
   return code.replaceAll(/^ *\/\*\*[^]*?\*\/\n/gm, '')
-}
-
-/** `kit dev`, which runs until the guide is finished. */
-class DevelopmentServer {
-  private constructor(
-    readonly url: string,
-    /** Its output until it was ready. */
-    readonly output: string,
-    private readonly child: ChildProcess,
-  ) {}
-
-  static async start(folder: string): Promise<DevelopmentServer> {
-    const port = String(await freePort())
-    const child = spawn(process.execPath, [kitFile, 'dev'], {
-      cwd: folder,
-      env: environment({ PORT: port }),
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const lines: string[] = []
-    for await (const line of createInterface(child.stdout)) {
-      if (line.startsWith('kit dev: ')) lines.push(line)
-      if (line.startsWith('kit dev: ready')) break
-    }
-    child.stdout.resume()
-    return new DevelopmentServer(`http://127.0.0.1:${port}`, lines.join('\n'), child)
-  }
-
-  async stop(): Promise<void> {
-    const ended = once(this.child, 'exit')
-    this.child.kill()
-    await ended
-  }
 }

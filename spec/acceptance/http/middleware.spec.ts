@@ -57,7 +57,7 @@ describe('The middleware of app.ts', () => {
   const all = {
     home: 200,
     created: 303,
-    flash: 'Post was created successfully.',
+    flash: 'The post was created.',
     forged: 403,
     changed: 200,
     deleted: 303,

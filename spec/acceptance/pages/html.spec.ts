@@ -27,9 +27,9 @@ describe('The HTML of a resource', () => {
 
       const shown = await site.get(location)
       expect(shown.status).to.equal(200)
-      expect(shown.text).to.contain('Post was created successfully.')
+      expect(shown.text).to.contain('The post was created.')
       expect(shown.text).to.contain('Hello').and.to.contain('World')
-      expect((await site.get(location)).text).not.to.contain('Post was created successfully.')
+      expect((await site.get(location)).text).not.to.contain('The post was created.')
     })
 
     it('returns 422 and shows the form again, with the submitted values, when the title is blank', async () => {
@@ -128,7 +128,7 @@ describe('The HTML of a resource', () => {
       expect(response.headers.get('location')).to.equal(path)
       expect((await site.get(path)).text)
         .to.contain('After')
-        .and.to.contain('Post was updated successfully.')
+        .and.to.contain('The post was updated.')
     })
 
     it('returns 422 and shows the edit form again', async () => {
@@ -166,7 +166,7 @@ describe('The HTML of a resource', () => {
       expect(response.status).to.equal(303)
       expect(response.headers.get('location')).to.equal('/posts')
       const list = await site.get('/posts')
-      expect(list.text).to.contain('Post was destroyed successfully.').and.not.to.contain('Doomed')
+      expect(list.text).to.contain('The post was deleted.').and.not.to.contain('Doomed')
       expect((await site.get(path)).status).to.equal(404)
     })
   })

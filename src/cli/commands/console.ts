@@ -30,7 +30,8 @@ async function evaluate(database: Database): Promise<void> {
   const repl = stdin.isTTY
     ? start({ prompt: '> ' })
     : start({ prompt: '', input: lines, output: stdout, terminal: false })
-  Object.assign(repl.context, { app, database }, Object.fromEntries(models))
+  // The REPL's own Date is of another realm: TypeORM, which asks for instanceof Date, would not store its times.
+  Object.assign(repl.context, { app, database, Date }, Object.fromEntries(models))
   const exited = once(repl, 'exit')
   if (!stdin.isTTY) await pass(stdin, lines, repl, exited)
   await exited

@@ -1,3 +1,4 @@
+import type { AttributeKind } from '../../models/attributes/attributes.js'
 import { columnTypes } from '../../models/attributes/kinds.js'
 import { CommandError } from '../../command-errors.js'
 import { readAttribute, type AttributeArgument, type Digits, type Reference } from './attribute-argument.js'
@@ -6,6 +7,16 @@ import { SOURCES } from './kinds.js'
 
 /** The digits of a plain `decimal`, which are also the default of `column()` in migrations. */
 const usualDigits: Digits = { precision: 10, scale: 2 }
+
+const shortKinds: ReadonlySet<AttributeKind> = new Set([
+  'int',
+  'bigint',
+  'float',
+  'decimal',
+  'bool',
+  'time',
+  'enum',
+])
 
 /** An attribute with its source texts for the scaffolds. */
 export interface Attribute extends AttributeArgument {
@@ -21,6 +32,8 @@ export interface Attribute extends AttributeArgument {
   addition: string
   /** `form.text('title', { required: true })` */
   field: string
+  /** Whether its values are words or numbers, which a list does not wrap. */
+  isShort: boolean
   /** Whether a list shows the beginning of it only. */
   isLong: boolean
   /** Returns the source with which a page shows it: `= post.title`. `record` is the name of its translations: `post.title`. */
@@ -92,6 +105,11 @@ export function trashAttributes(): Attribute[] {
   }))
 }
 
+/** The place of a line in its list, which no request sets. */
+export function positionAttributes(): Attribute[] {
+  return parseAttributes(['position:int']).map((attribute) => ({ ...attribute, isRequired: false }))
+}
+
 /** Adds the source texts for the scaffolds to an attribute. */
 function attributeOf(argument: AttributeArgument): Attribute {
   const { name, kind, isNullable, isList, values } = argument
@@ -110,6 +128,7 @@ function attributeOf(argument: AttributeArgument): Attribute {
     migration: migration(argument),
     addition: migration(argument, kind === 'bool' && !isNullable && 'default: false'),
     field: field(argument, isRequired),
+    isShort: shortKinds.has(kind),
     isLong: kind === 'text' || kind === 'json' || (kind === 'string' && isNullable),
     show: (variable, record, indent) => show(argument, variable, record, indent),
     samples: { json, changed },

@@ -22,6 +22,7 @@ const places = {
     lines.findIndex((line) => /^\w+\.use\(transaction\(/.test(line)) + 1,
   'after the accounts': (lines: readonly string[]) =>
     lines.findIndex((line) => /^\w+\.use\(authenticateUser\)/.test(line)) + 1,
+  'before what never to do': (lines: readonly string[]) => lines.indexOf('## Never') - 1,
   'after the links': (lines: readonly string[]) =>
     lines.findIndex((line) => line.includes('collectionLinks()')) + 1,
 }

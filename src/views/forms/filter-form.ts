@@ -58,34 +58,39 @@ class FilterForm extends Fields {
     const names = this.fields.map(({ parameter }) => parameter).concat(this.isSearchable ? 'search' : [])
     const summary = this.summary('kit.filter_errors', (parameter) => names.includes(parameter))
     if (names.length === 0) return summary
+    const count = this.fields.filter(({ parameter }) => query.texts(parameter).some(Boolean)).length
     const canClear = query.isFiltered || query.errors !== undefined
+    const link =
+      canClear && html`<a class="clear" href="${query.clearUrl}">${context.t('kit.no_filters')}</a>`
+    // The link is in the row of the button with which the visitor has filtered the list.
+    const [besideSearch, besideFilter] = count > 0 ? [false as const, link] : [link, false as const]
     return html`${summary}
       <form class="filters" method="get" role="search" aria-label="${context.t('kit.filter')}">
-        ${query.others.map(([name, value]) => hiddenField(name, value))} ${this.isSearchable && this.search()}
-        ${this.fields.length > 0 && this.filters()}
-        ${canClear && html`<a class="clear" href="${query.clearUrl}">${context.t('kit.no_filters')}</a>`}
+        ${query.others.map(([name, value]) => hiddenField(name, value))}
+        ${this.isSearchable ? this.search(besideSearch) : besideSearch}
+        ${this.fields.length > 0 && this.filters(count, besideFilter)}
       </form>`
   }
 
-  private search(): Html {
+  private search(link: Html | false): Html {
     const input = { type: 'search', value: this.query.text('search') }
     const label = this.context.t('kit.search')
     return html`<div class="search">
       ${this.inputField('search', { label }, input)}
       <button type="submit">${label}</button>
+      ${link}
     </div>`
   }
 
   /** The filters are unfolded while one of them is set or wrong. */
-  private filters(): Html {
-    const { context, query, fields } = this
-    const count = fields.filter(({ parameter }) => query.texts(parameter).some(Boolean)).length
+  private filters(count: number, link: Html | false): Html {
+    const { context, fields } = this
     const hasTimes = fields.some(({ kind, operator }) => kind === 'datetime' && operator !== 'null')
     return html`<details${count > 0 && html` open`}>
       <summary>${context.t('kit.filters')}${count > 0 && ` (${count})`}</summary>
       ${hasTimes && html`<p class="hint">${context.t('kit.filter_times')}</p>`}
       <div class="fields">${fields.map((field) => this.filter(field))}</div>
-      <button type="submit">${context.t('kit.filter')}</button>
+      <div class="actions"><button type="submit">${context.t('kit.filter')}</button> ${link}</div>
     </details>`
   }
 

@@ -1,0 +1,63 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { textOf } from './application.js'
+import type { ResourceArguments } from './arguments/command-line.js'
+import type { Names } from './arguments/names.js'
+import type { FileAction } from './files/files.js'
+import { insertion } from './files/insertion.js'
+
+/** The paragraphs of AGENTS.md about the capabilities of an application, below "What holds everywhere". */
+export const paragraphs = {
+  accounts: ({ plural }: Names) => [
+    '- **Accounts.** `ctx.user` is who has signed in (`src/authentication.ts`). `src/app.ts` registers what is private below',
+    `  \`requireUser()\`. Specs sign in with the helpers of \`spec/support/${plural}.ts\`.`,
+  ],
+  team: ({ singular, plural, words }: Names) => [
+    `- **${words.Many}.** A record is in ${words.aOne}, and the member's role decides what its policy allows (\`src/${plural}.ts\`).`,
+    `  Generate further resources with \`--owner ${singular}\`, and keep \`spec/isolation.spec.ts\` green.`,
+  ],
+  jobs: [
+    '- **Jobs.** Slow work is a job: `npx kit generate job send_digest user_id:uuid`, then `ctx.enqueue`. Pass ids and not',
+    '  records. A job can run twice, so its second run must do no harm.',
+  ],
+  files: [
+    '- **Files.** An attribute with `@HasFile` or `@HasFiles` is a stored file (`src/files.ts`). A handler of its resource',
+    '  serves it, behind the policy: never copy it into `public/`.',
+  ],
+  trash: [
+    '- **Trash.** `destroy` moves a record with `deleted_at` to the trash. Queries of models leave it out, and SQL that you',
+    '  write yourself must do so, too.',
+  ],
+  many: [
+    '- **Many records.** CSV files, imports and bulk actions obey the same `fields`, rules and policy as a form. Change these',
+    '  in the model and in the policy, and not in the handlers for many records.',
+  ],
+}
+
+/** The step that adds a paragraph to AGENTS.md, if the application has that file. */
+export function agentsStep(folder: string, lines: readonly string[]): FileAction[] {
+  if (textOf(folder, 'AGENTS.md') === undefined) return []
+  const [, title = ''] = /^- \*\*(.+?)\.\*\*/.exec(lines[0] ?? '') ?? []
+  return [insertion('AGENTS.md', `the paragraph "${title}"`, [{ lines, place: 'before what never to do' }])]
+}
+
+/** The steps of a resource, which add what AGENTS.md says about its options. They stay until the last such resource is destroyed. */
+export function agentsSteps(folder: string, { file }: Names, options: ResourceArguments): FileAction[] {
+  const { trash, csv, import: imports, bulk } = options
+  const isOnly = (flag: RegExp) => !recordedIn(folder, `${file}.ts`).some((command) => flag.test(command))
+  return [
+    ...(trash && isOnly(/ --trash\b/) ? agentsStep(folder, paragraphs.trash) : []),
+    ...((csv || imports || bulk) && isOnly(/ --(csv|import|bulk)\b/)
+      ? agentsStep(folder, paragraphs.many)
+      : []),
+  ]
+}
+
+/** The commands that are recorded in src/actions, except in one file. */
+function recordedIn(folder: string, except: string): string[] {
+  const actions = join(folder, 'src/actions')
+  if (!existsSync(actions)) return []
+  return readdirSync(actions, { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && name.replaceAll('\\', '/') !== except)
+    .flatMap((name) => /^\/\/ kit generate .*$/m.exec(readFileSync(join(actions, name), 'utf8')) ?? [])
+}
