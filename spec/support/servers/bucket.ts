@@ -56,7 +56,7 @@ export async function isSigned(request: IncomingMessage, content: Buffer, region
 /** How a bucket responds: it works, or it fails in a way. */
 export type BucketState = 'works' | 'refuses' | 'fails' | 'stalls' | 'cuts' | 'cuts a file'
 
-/** A bucket that verifies all signatures, and fails as it is told. */
+/** A bucket that verifies all signatures, and fails as its `state` says. */
 export class FailingBucket {
   state: BucketState = 'works'
   readonly objects = new Map<string, Buffer>()
