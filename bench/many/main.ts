@@ -207,9 +207,9 @@ async function measureBeside(size: number): Promise<void> {
   await clear()
   const [reads, from, cpu] = [[] as number[], performance.now(), process.cpuUsage()]
   let seconds: number | undefined
-  const importing = send('/parts/import', csvOf(size), asCsv).then(() => {
-    seconds = (performance.now() - from) / 1000
-  })
+  const importing = send('/parts/import', csvOf(size), asCsv).then(
+    () => (seconds = (performance.now() - from) / 1000),
+  )
   let waited = 0
   const body = JSON.stringify({ sku: 'beside', name: 'Beside' })
   const posting = send('/parts', body, asJson)

@@ -14,11 +14,10 @@ const isLong = Number(process.env['KIT_MANY'] ?? 0) >= 20
 const main = fileURLToPath(new URL('../support/applications/parts-main.js', import.meta.url))
 const lines = 1200
 const file = fileWith((index) => `s${index},N${index}`)
-const points = [
-  ...['line 2', 'line 3', 'line 250', 'line 501', 'line 502', 'line 503', 'line 1002', 'line 1201'],
-  'before commit',
-  'after commit',
-].filter((_point, index) => isLong || index % 5 === 4)
+const called = [2, 3, 250, 501, 502, 503, 1002, 1201].map((line) => `line ${line}`)
+const points = [...called, 'before commit', 'after commit'].filter(
+  (_point, index) => isLong || index % 5 === 4,
+)
 
 function fileWith(lineOf: (index: number) => string, count = lines): string {
   return `sku,name\n${Array.from({ length: count }, (_, index) => lineOf(index)).join('\n')}\n`
