@@ -69,6 +69,10 @@ export class BadRoute extends commandError(
   (word: string, problem: string) => `"${word}" isn't a valid route: ${problem}.`,
 ) {}
 
+export class BadNested extends commandError(
+  (text: string, problem: string) => `--nested "${text}" isn't a valid list: ${problem}.`,
+) {}
+
 export class FilesExist extends commandError(
   (paths: readonly string[]) =>
     `Nothing was written, because these files already exist: ${paths.join(', ')}. Use --force to overwrite them.`,

@@ -28,9 +28,14 @@ import { median } from '../shared/statistics.js'
  *
  *     npm run bench:many                                              on SQLite
  *     DATABASE_URL=postgres://127.0.0.1/bench npm run bench:many -- --rounds 1 --lines 1000
+ *     npm run bench:many -- --rounds 0 --sizes 1000,10000,100000      imports alone, and how long other requests wait
  */
 const { values: options } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' }, lines: { type: 'string', default: '10000' } },
+  options: {
+    rounds: { type: 'string', default: '5' },
+    lines: { type: 'string', default: '10000' },
+    sizes: { type: 'string' },
+  },
 })
 const rounds = Number(options.rounds)
 const lines = Number(options.lines)
@@ -147,7 +152,9 @@ const app = new App({
 app.use(transaction(database, { checksMigrations: false }))
 app.resource(PartsResource)
 const address = await app.listen(0)
-const csv = `sku,name,price,note\n${Array.from({ length: lines }, (_, n) => `s${n},Bolt ${n},${n}.50,a note`).join('\n')}\n`
+const csvOf = (length: number) =>
+  `sku,name,price,note\n${Array.from({ length }, (_, n) => `s${n},Bolt ${n},${n}.50,a note`).join('\n')}\n`
+const csv = csvOf(lines)
 const [asCsv, asJson] = [{ 'Content-Type': 'text/csv' }, { 'Content-Type': 'application/json' }]
 
 async function send(path: string, body?: string, headers: Record<string, string> = {}): Promise<string> {
@@ -193,4 +200,32 @@ for (const [name, { cpu, ms }] of times)
   console.log(
     `${name.padEnd(28)} ${median(cpu).toFixed(0).padStart(8)} ms CPU ${median(ms).toFixed(0).padStart(8)} ms`,
   )
+for (const size of options.sizes?.split(',') ?? []) await measureBeside(Number(size))
+
+/** Imports lines into an empty table while others read and create a part. */
+async function measureBeside(size: number): Promise<void> {
+  await clear()
+  const [reads, from, cpu] = [[] as number[], performance.now(), process.cpuUsage()]
+  let seconds: number | undefined
+  const importing = send('/parts/import', csvOf(size), asCsv).then(() => {
+    seconds = (performance.now() - from) / 1000
+  })
+  let waited = 0
+  const body = JSON.stringify({ sku: 'beside', name: 'Beside' })
+  const posting = send('/parts', body, asJson)
+    .catch(() => '503')
+    .then(() => (waited = (performance.now() - from) / 1000))
+  while (seconds === undefined) {
+    const start = performance.now()
+    await send('/parts?per_page=1')
+    reads.push(performance.now() - start)
+  }
+  await Promise.all([importing, posting])
+  const { user, system } = process.cpuUsage(cpu)
+  const p99 = reads.toSorted((a, b) => a - b)[Math.floor(reads.length * 0.99)] ?? 0
+  console.log(
+    `import of ${size} lines: ${seconds.toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s CPU with ${reads.length} reads ` +
+      `beside it (p99 ${p99.toFixed(0)} ms); a POST waits ${waited.toFixed(1)} s`,
+  )
+}
 await app.close()

@@ -2,7 +2,7 @@
 // a client that openapi-typescript and openapi-fetch make from them. Compiles that of docs/openapi.md.
 // Build first, with the examples, and run `npm ci --prefix scripts/clients`.
 import { execFile, execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -11,6 +11,11 @@ import 'reflect-metadata'
 import { buildDocument, documentsOf } from '../../dist/src/openapi/document.js'
 import { toText } from '../../dist/src/openapi/serve.js'
 import { documentedApplication } from '../../dist/spec/support/applications/documented.js'
+import { Application } from '../../dist/spec/support/applications/generated.js'
+import { authActions } from '../../dist/src/generator/auth-generator.js'
+import { generate } from '../../dist/src/generator/files/files.js'
+import { resourceActions } from '../../dist/src/generator/resource-generator.js'
+import { Item, linesApp, linesDatabase, openLinesAt } from '../../dist/spec/support/applications/lines.js'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 const here = join(root, 'scripts/clients')
@@ -25,17 +30,24 @@ for (const [index, declared] of documentsOf(app.declarations, {}).entries())
     file(index === 0 ? 'library' : `library-${index}`),
     toText(buildDocument(app.declarations, declared).document),
   )
+const linesTables = await openLinesAt(await linesDatabase())
+const lines = linesApp(linesTables)
+const [linesDeclared] = documentsOf(lines.declarations, { title: 'Orders', version: '1' })
+const linesDocument = toText(buildDocument(lines.declarations, linesDeclared).document)
+writeFileSync(file('lines'), linesDocument)
 for (const name of ['blog', 'members'])
   run(process.execPath, [kit, 'openapi', '--out', file(name)], { cwd: join(root, 'examples', name) })
 
-writeAccounts('accounts', [], ['--confirm', '--sessions', '--api'])
-writeAccounts('accounts-api', ['--api'], [])
+writeAccounts('accounts', Application.web(), { confirm: true, sessions: true, api: true })
+writeAccounts('accounts-api', Application.api(), {})
 
-const names = ['blog', 'members', 'accounts', 'accounts-api', 'library', 'library-1', 'library-2']
+const names = ['blog', 'members', 'accounts', 'accounts-api', 'library', 'library-1', 'library-2', 'lines']
 const documents = names.map(file)
 run(bin('redocly'), ['lint', '--extends', 'recommended', '--format', 'summary', ...documents])
-for (const name of ['blog', 'library'])
+for (const name of ['blog', 'library', 'lines'])
   run(bin('openapi-typescript'), [file(name), '-o', join(generated, `${name}.d.ts`)])
+if (/unknown\[\]/.test(readFileSync(join(generated, 'lines.d.ts'), 'utf8')))
+  throw new Error('The types of the lines contain unknown[].')
 const [, handbook = ''] =
   /```typescript\n(.*?)```/s.exec(readFileSync(join(root, 'docs/openapi.md'), 'utf8')) ?? []
 writeFileSync(join(generated, 'handbook.ts'), handbook.replace("'./api.js'", "'./blog.js'"))
@@ -54,26 +66,27 @@ run(bin('tsc'), [...sources, ...options, '--typeRoots', join(root, 'node_modules
 
 const blog = startBlog()
 try {
-  const urls = [await blog.address, await app.listen(0, '127.0.0.1')]
+  const urls = [await blog.address, await app.listen(0, '127.0.0.1'), await lines.listen(0, '127.0.0.1')]
+  const item = await linesTables.manager.save(Object.assign(new Item(), { name: 'Screw', user_id: 'me' }))
   // This process serves the library, so it must not block.
-  const { stdout } = await promisify(execFile)(process.execPath, [join(here, 'client.js'), ...urls])
+  const { stdout } = await promisify(execFile)(process.execPath, [join(here, 'client.js'), ...urls, item.id])
   process.stdout.write(stdout)
 } finally {
   blog.stop()
   await app.close()
+  await lines.close()
+  await linesTables.close()
   rmSync(folder, { recursive: true })
 }
 
 /** Writes the document of a generated application with accounts, and with posts that a user owns. */
-function writeAccounts(name, options, authOptions) {
-  const cwd = join(folder, name)
-  const inFolder = (...args) =>
-    run(process.execPath, [kit, ...args], { cwd, stdio: ['ignore', 'ignore', 'inherit'] })
-  run(process.execPath, [kit, 'new', name, '--skip-install', ...options], { cwd: folder, stdio: 'ignore' })
-  symlinkSync(join(root, 'node_modules'), join(cwd, 'node_modules'))
-  inFolder('generate', 'auth', 'user', ...authOptions)
-  inFolder('generate', 'resource', 'post', 'title', '--owner', 'user')
-  inFolder('openapi', '--out', file(name))
+function writeAccounts(name, application, auth) {
+  const { folder } = application
+  generate(folder, authActions(folder, 'user', auth))
+  generate(folder, resourceActions(folder, 'post', { attributes: ['title'], owner: 'user' }))
+  application.linkPackages()
+  run(process.execPath, [kit, 'openapi', '--out', file(name)], { cwd: folder })
+  application.remove()
 }
 
 /** Starts examples/blog with a database of its own. */

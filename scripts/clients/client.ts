@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import createClient from 'openapi-fetch'
 import type { components as BlogComponents, paths as BlogPaths } from './generated/blog.js'
 import type { paths as LibraryPaths } from './generated/library.js'
+import type { paths as LinesPaths } from './generated/lines.js'
 
-const [, , blogUrl = '', libraryUrl = ''] = process.argv
+const [, , blogUrl = '', libraryUrl = '', linesUrl = '', item_id = ''] = process.argv
 // Without this header, a web application returns HTML, because fetch accepts everything.
 const headers = { Accept: 'application/json' }
 const blog = createClient<BlogPaths>({ baseUrl: blogUrl, headers })
@@ -59,7 +60,45 @@ const uploaded = await library.POST('/shelves/{shelf_id}/cover', {
 })
 assert.equal(uploaded.response.status, 204)
 
+// An API of orders with lines.
+const orders = createClient<LinesPaths>({ baseUrl: linesUrl, headers: { ...headers, 'X-User': 'me' } })
+const order = await orders.POST('/orders', {
+  body: {
+    number: '1',
+    lines: [
+      { item_id, quantity: 1 },
+      { item_id, quantity: 2 },
+    ],
+  },
+})
+assert.equal(order.response.status, 201)
+const [firstLine, secondLine] = order.data?.lines ?? []
+const quantity: number | undefined = firstLine?.quantity
+assert.equal(quantity, 1)
+const path = { order_id: order.data?.id ?? '' }
+const reordered = await orders.PATCH('/orders/{order_id}', {
+  params: { path },
+  body: { lines: [{ id: secondLine?.id, quantity: 5 }, { id: firstLine?.id }] },
+})
+assert.deepEqual(
+  reordered.data?.lines.map((line) => line.quantity),
+  [5, 1],
+)
+const wrong = await orders.PATCH('/orders/{order_id}', {
+  params: { path },
+  body: { lines: [{ item_id, quantity: 0 }] },
+})
+assert.deepEqual(wrong.error?.codes?.['lines.0.quantity'], ['min'])
+
 export async function mistakes() {
+  // @ts-expect-error -- a text as the quantity of a line
+  await orders.POST('/orders', { body: { number: '1', lines: [{ item_id, quantity: 'two' }] } })
+  // @ts-expect-error -- a misspelled property of a line
+  await orders.POST('/orders', { body: { number: '1', lines: [{ item_id, amount: 2 }] } })
+  // @ts-expect-error -- a line instead of a list
+  await orders.POST('/orders', { body: { number: '1', lines: { item_id, quantity: 2 } } })
+  // @ts-expect-error -- a misspelled property of a line in the response
+  assert.ok(order.data?.lines[0]?.amount)
   // @ts-expect-error -- a misspelled path
   await blog.GET('/postss')
   // @ts-expect-error -- a misspelled property
@@ -70,7 +109,7 @@ export async function mistakes() {
   return created.data?.titel
 }
 
-console.log('openapi-fetch works with the blog and with an API application.')
+console.log('openapi-fetch works with the blog, with an API application and with orders that have lines.')
 
 /** What docs/openapi.md says about misspelled names. This function is compiled and never called. */
 export async function misspell(): Promise<void> {

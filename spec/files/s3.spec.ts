@@ -2,25 +2,17 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import { createRequire } from 'node:module'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
-import { AwsV4Signer } from 'aws4fetch'
 import { expect } from 'chai'
 import { S3Store } from '../../src/files/stores/s3.js'
 import { openStore } from '../../src/files/stores/open-store.js'
 import { FileMissing } from '../../src/files/stores/store.js'
 import { describeOnce } from '../support/engine.js'
 import { failure } from '../support/failure.js'
+import { bucketKeys, isSigned, startS3rver } from '../support/servers/bucket.js'
 import { temporaryFolder } from '../support/temporary-folder.js'
-
-/** The part of s3rver that the specs use. It has no types. */
-interface S3rver {
-  run(): Promise<{ port: number }>
-  close(): Promise<void>
-}
-const Rver: new (options: object) => S3rver = createRequire(import.meta.url)('s3rver')
 
 async function keysIn(store: S3Store): Promise<string[]> {
   const keys: string[] = []
@@ -28,7 +20,7 @@ async function keysIn(store: S3Store): Promise<string[]> {
   return keys
 }
 
-const credentials = { accessKeyId: 'S3RVER', secretAccessKey: 'S3RVER' }
+const credentials = () => bucketKeys
 const folder = temporaryFolder()
 
 /** A local file with the content. */
@@ -40,18 +32,12 @@ function localFile(content: string) {
 }
 
 describeOnce('A store in a bucket', () => {
-  let s3rver: S3rver
+  let s3rver: Awaited<ReturnType<typeof startS3rver>>
   let store: S3Store
 
   before(async () => {
-    const options = { port: 0, address: '127.0.0.1', silent: true, directory: temporaryFolder() }
-    s3rver = new Rver({ ...options, configureBuckets: [{ name: 'bucket', configs: [] }] })
-    const { port } = await s3rver.run()
-    store = new S3Store({
-      url: `http://127.0.0.1:${port}/bucket/app/`,
-      region: 'eu-central-1',
-      credentials: () => credentials,
-    })
+    s3rver = await startS3rver()
+    store = new S3Store({ url: s3rver.url, prefix: 'app/', region: 'eu-central-1', credentials })
   })
   after(() => s3rver.close())
 
@@ -86,7 +72,7 @@ describeOnce('A server of a bucket that verifies, fails and stalls', () => {
     await once(server, 'listening')
     const { port } = server.address() as AddressInfo
     const url = `http://127.0.0.1:${port}/bucket/`
-    store = new S3Store({ url, region: 'eu-central-1', credentials: () => credentials })
+    store = new S3Store({ url, prefix: '', region: 'eu-central-1', credentials })
   })
   after(() => server.close())
   beforeEach(() => {
@@ -97,28 +83,12 @@ describeOnce('A server of a bucket that verifies, fails and stalls', () => {
     const verified: boolean[] = []
     respond = async (request, response) => {
       const content = await buffer(request)
-      const { authorization = '', host } = request.headers
-      const names = /SignedHeaders=([^,]+)/.exec(authorization)?.[1]?.split(';') ?? []
-      const headers = names
-        .filter((name) => name !== 'host')
-        .map((name) => [name, String(request.headers[name])])
-      const signer = new AwsV4Signer({
-        ...credentials,
-        method: 'PUT',
-        url: `http://${host}${request.url}`,
-        headers: Object.fromEntries(headers),
-        service: 's3',
-        region: 'eu-central-1',
-        datetime: String(request.headers['x-amz-date']),
-      })
-      const expected = (await signer.sign()).headers.get('authorization')
-      const hash = createHash('sha256').update(content).digest('hex')
-      verified.push(authorization === expected, request.headers['x-amz-content-sha256'] === hash)
+      verified.push(await isSigned(request, content, 'eu-central-1'))
       verified.push(Number(request.headers['content-length']) === content.length)
       response.end()
     }
     await store.write('key', localFile('some content'))
-    expect(verified).to.deep.equal([true, true, true])
+    expect(verified).to.deep.equal([true, true])
     expect(requests).to.have.length(1)
   })
 
@@ -147,7 +117,8 @@ describeOnce('A server of a bucket that verifies, fails and stalls', () => {
 
   it('stalls: before it responds, and within a file', async () => {
     const { port } = server.address() as AddressInfo
-    const bucket = { url: `http://127.0.0.1:${port}/bucket/`, region: 'x', credentials: () => credentials }
+    const url = `http://127.0.0.1:${port}/bucket/`
+    const bucket = { url, prefix: '', region: 'x', credentials }
     const impatient = new S3Store(bucket, { connect: 5000, idle: 50 })
     respond = () => undefined
     for (const work of [() => impatient.write('key', localFile('x')), () => impatient.read('key')])
@@ -159,7 +130,7 @@ describeOnce('A server of a bucket that verifies, fails and stalls', () => {
 
   it('is away', async () => {
     const url = 'http://127.0.0.1:1/bucket/'
-    const away = new S3Store({ url, region: 'eu-central-1', credentials: () => credentials })
+    const away = new S3Store({ url, prefix: '', region: 'eu-central-1', credentials })
     expect(String(await failure(away.read('key')))).to.contain('ECONNREFUSED')
   })
 })
@@ -169,7 +140,7 @@ describeOnce('FILES_URL', () => {
     const before = { ...process.env }
     Object.assign(process.env, { FILES_URL: url, ...env })
     try {
-      return await openStore('production')
+      return await openStore('production', credentials)
     } finally {
       for (const name of ['FILES_URL', 'AWS_REGION', 'AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'])
         if (before[name] === undefined) delete process.env[name]
@@ -177,13 +148,15 @@ describeOnce('FILES_URL', () => {
   }
 
   it('names a bucket in the host, or in the path of another server', async () => {
-    const url = (store: unknown) => Reflect.get(Object(Reflect.get(Object(store), 'bucket')), 'url')
-    expect(url(await open('s3://photos/app?region=eu-west-1'))).to.equal(
-      'https://photos.s3.eu-west-1.amazonaws.com/app/',
+    const urlOf = async (url: string) => {
+      const store = (await open(url, { AWS_REGION: 'x' })) as S3Store
+      const signed = new URL(await store.urlOf('key', { type: 'text/plain', disposition: 'inline' }))
+      return signed.origin + signed.pathname
+    }
+    expect(await urlOf('s3://photos/app?region=eu-west-1')).to.equal(
+      'https://photos.s3.eu-west-1.amazonaws.com/app/key',
     )
-    expect(url(await open('s3://photos?endpoint=http://minio:9000/', { AWS_REGION: 'x' }))).to.equal(
-      'http://minio:9000/photos/',
-    )
+    expect(await urlOf('s3://photos?endpoint=http://minio:9000/')).to.equal('http://minio:9000/photos/key')
   })
 
   it('is rejected without a region, or if it is malformed', async () => {

@@ -155,14 +155,15 @@ describe('A CSV file that is exported and imported', () => {
     }
   })
 
-  it('stores nothing if one of many lines is wrong, and each line once if it is sent again', async () => {
+  it('names the one wrong line of thousands and its column, stores nothing, and stores each line once if it is sent again', async () => {
     const lines = Math.min(5000, 100 * total)
     const wrong = Math.floor(lines * 0.7)
     const file = (index: number) =>
       `sku,name\n${Array.from({ length: lines }, (_, n) => `s${n},${n === index ? '' : 'N'}`).join('\n')}\n`
     const response = await send(file(wrong))
     expect(response.json.lines).to.have.length(1)
-    expect(response.json.lines[0].line).to.equal(wrong + 2)
+    const [{ line, codes }] = response.json.lines
+    expect([line, codes]).to.deep.equal([wrong + 2, { name: ['present'] }])
     expect(await database.manager.count(Part)).to.equal(0)
     expect((await send(file(-1))).json).to.deep.include({ created: lines })
     expect((await send(file(-1))).json).to.deep.include({ created: 0, updated: lines })
@@ -184,24 +185,34 @@ describe('A CSV file that is exported and imported', () => {
   it('has the errors and codes of a form and of JSON', async () => {
     await insertParts(database, [{ sku: 'taken' }], 'eve')
     const theirs = await insertSupplier(database, 'EVE', 'eve')
+    const [sku, name] = ['a', 'x']
     const bodies: Record<string, string>[] = [
       {},
-      { sku: 'a' },
-      { sku: 'a', name: '' },
+      { sku },
+      { sku, name: '' },
       { sku: '', name: ' ' },
-      { sku: 'a', name: 'x', price: 'x' },
-      { sku: 'a', name: 'x', price: '12345678901.5' },
-      { sku: 'a', name: 'x', state: 'no' },
-      { sku: 'a', name: 'x', is_new: 'maybe' },
-      { sku: 'a', name: 'x', made_on: '2026-02-30' },
-      { sku: 'a', name: 'x', stock: '1.5' },
-      { sku: 'a', name: 'x', stock: '99999999999999999999' },
-      { sku: 'a', name: 'x', seen_at: 'now' },
-      { sku: 'a', name: 'x', supplier_id: 'x' },
-      { sku: 'a', name: 'x', supplier_id: theirs.id },
-      { sku: 'taken', name: 'x' },
-      { sku: 'a', name: 'hooked' },
+      { sku: '\t', name },
+      { sku: 'taken', name },
+      { sku: 'taken', name, price: 'x' },
+      { sku, name: 'hooked' },
+      { sku, name: 'hooked', state: '' },
+      ...['x', '12345678901.5', '1,5', '1.234,5', '1e400', 'NaN', '--1'].map((price) => ({
+        sku,
+        name,
+        price,
+      })),
+      ...['no', 'DRAFT', 'draft,active'].map((state) => ({ sku, name, state })),
+      { sku, name, is_new: 'maybe' },
+      ...['2026-02-30', '28.02.2026', '2/28/2026', '2026-2-8'].map((made_on) => ({ sku, name, made_on })),
+      ...['1.5', '99999999999999999999', '1e3', 'x'].map((stock) => ({ sku, name, stock })),
+      ...['now', '2026-02-30T10:00:00Z'].map((seen_at) => ({ sku, name, seen_at })),
+      ...['x', theirs.id, '00000000-0000-4000-8000-000000000000'].map((supplier_id) => ({
+        sku,
+        name,
+        supplier_id,
+      })),
     ]
+    expect(bodies).to.have.length.at.least(30)
     for (const body of bodies) {
       const title = JSON.stringify(body).slice(0, 100)
       const [form, json] = [
@@ -212,6 +223,8 @@ describe('A CSV file that is exported and imported', () => {
       const line = names.map((name) => `"${body[name] ?? ''}"`).join(',')
       // The line needs another cell, because lines without text are left out.
       const imported = await send(`${names.join(',')},note\n${line},x\n`)
+      expect(form.status, title).to.equal(json.status).and.be.oneOf([409, 422])
+      expect(imported.status, title).to.equal(422)
       expect(form.json.codes, title).to.deep.equal(json.json.codes)
       const { codes, errors } = imported.json.lines?.[0] ?? {}
       expect({ codes, errors }, title).to.deep.equal({ codes: json.json.codes, errors: json.json.errors })

@@ -21,8 +21,8 @@ export interface ExpiringTableOptions {
   cleanUpEvery?: number | undefined
   /** Returns the time in milliseconds (`Date.now`). */
   now?: (() => number) | undefined
-  /** The consequence if the table is created again. */
-  loss: string
+  /** The consequence if the table is created again. Without it, the table contains what must not be lost, and is only created. */
+  loss?: string
 }
 
 /** A table of the framework with rows that expire, made by a migration: sessions, rate limits, keys. */
@@ -30,7 +30,7 @@ export class ExpiringTable {
   private cleanedAt = 0
 
   constructor(
-    protected readonly database: Database,
+    readonly database: Database,
     private readonly options: ExpiringTableOptions,
   ) {
     checkNumbers(`the table ${options.name}`, options, { cleanUpEvery: {} })
@@ -47,16 +47,18 @@ export class ExpiringTable {
     const { name, describe, loss } = this.options
     const runner = createRunner(this.database, 'read')
     try {
-      const columns = describe(runner, name).columns.map((column) => column.name)
+      const columns = describe(runner, name).columns.map((column) => this.database.driver.escape(column.name))
       const query = this.database.createQueryBuilder(runner).select(columns).from(name, name)
       await query.where('1 = 0').getRawMany()
     } catch (cause) {
       if (!(cause instanceof QueryFailedError) || problemOf(cause) !== 'missing') throw cause
       if ((await pendingMigrations(this.database)).length > 0) return
+      const create = `\`await runner.createTable(${describe.name}(runner, '${name}'))\`.`
+      const again = `\`await runner.dropTable('${name}', true)\` and ${create} ${loss}`
       throw new DeclarationError(
         `The database has no table "${name}", or one of an earlier version of resource-kit. Generate a migration ` +
-          `(\`npx kit generate migration create_${name}_again\`), and write this into its method up: ` +
-          `\`await runner.dropTable('${name}', true)\` and \`await runner.createTable(${describe.name}(runner, '${name}'))\`. ${loss}`,
+          `(\`npx kit generate migration create_${name}${loss ? '_again' : ''}\`), and write this into its method up: ` +
+          (loss ? again : create),
         { cause },
       )
     } finally {
@@ -68,18 +70,19 @@ export class ExpiringTable {
     return this.database.release()
   }
 
-  protected get table(): string {
+  get table(): string {
     return this.options.name
   }
 
-  protected now(): number {
+  now(): number {
     return (this.options.now ?? Date.now)()
   }
 
-  /** Inserts a row. */
-  async insert(row: ObjectLiteral): Promise<void> {
-    const query = this.database.createQueryBuilder().insert().into(this.options.name)
-    await this.run(() => query.values(row).execute())
+  /** Inserts a row, or several with the same properties in the same order. */
+  async insert(rows: ObjectLiteral | ObjectLiteral[]): Promise<void> {
+    const columns = Object.keys([rows].flat()[0] ?? {})
+    const query = this.database.createQueryBuilder().insert().into(this.options.name, columns)
+    await this.run(() => query.values(rows).execute())
   }
 
   /** Changes a row. Returns whether it exists. */

@@ -3,16 +3,15 @@ import { getMetadataArgsStorage } from 'typeorm'
 import { DeclarationError, type Database, type DeclaredRoute, type Middleware } from '../index.js'
 import type { Files } from './files.js'
 import { declarationsOf } from './loading.js'
-import { checkTable } from './table.js'
 
 /**
- * Checks the models, the table and the store.
+ * Opens the database and the store, and checks them, the models and the table.
  *
  * @throws DeclarationError when one of them does not work
  */
 export async function checkFiles(files: Files, logger: Logger): Promise<void> {
-  checkModels(files.database)
-  await checkTable(files.table)
+  checkModels(files.table.database)
+  await files.table.start()
   const store = await files.open()
   await store.start?.(logger)
 }

@@ -41,10 +41,21 @@ export interface Declaration extends FileAttribute {
   readonly variants: Readonly<Record<string, VariantOptions>>
 }
 
-const [mebibyte, gibibyte] = [1024 ** 2, 1024 ** 3]
+/** A variant of an image, and the most pixels that the image itself may have. */
+export interface Variant extends VariantOptions {
+  name: string
+  maxPixels: number
+}
+
+/** The variant with a name that an attribute declares. */
+export function variantOf(declaration: Declaration | undefined, name: string): Variant | undefined {
+  const { variants = {}, maxPixels = 0 } = declaration ?? {}
+  const options = Object.hasOwn(variants, name) ? variants[name] : undefined
+  return options && { ...options, name, maxPixels }
+}
 
 /** The maximum bytes of a file, which is that of one request to S3. */
-const largest = 5 * gibibyte
+const largest = 5 * 1024 ** 3
 
 /**
  * Declares an attribute that contains a stored file. Its id is in the `<name>_id` column, which a migration creates.
@@ -113,16 +124,14 @@ function declare(
 }
 
 /** The bytes of a size; NaN if it is malformed. */
-export function bytes(size: Bytes): number {
+function bytes(size: Bytes): number {
   if (typeof size === 'number') return size
   const [, number, unit = ''] = /^(\d+(?:\.\d+)?) (KiB|MiB|GiB)$/.exec(size) ?? []
-  return Math.floor(Number(number) * ({ KiB: 1024, MiB: mebibyte, GiB: gibibyte }[unit] ?? Number.NaN))
+  return Math.floor(Number(number) * 1024 ** (['KiB', 'MiB', 'GiB'].indexOf(unit) + 1))
 }
 
 /**
  * Makes the column of a file an accessor of the prototype, so that JSON and XML contain the file, and not its id as well.
- *
- * @throws DeclarationError when the class declares the column itself
  */
 function hide(prototype: object, column: string): void {
   const ids = new WeakMap<object, unknown>()

@@ -10,24 +10,19 @@ import {
   measure,
   removeUploadFolder,
   sessionSecrets,
+  Signer,
+  type RecordWork,
 } from '../extension.js'
-
-import { ServiceUnavailable, type Database, type FileMessage } from '../index.js'
-import type { VariantOptions } from './declaration.js'
-import { FileTable, type NewFile } from './file-table.js'
-import { FileRoutes } from './routes.js'
+import { RecordNotFound, ServiceUnavailable, type DeclaredRoute, type FileMessage } from '../index.js'
+import type { Variant } from './declaration.js'
+import type { FileTable, NewFile } from './file-table.js'
 import { describe, receive, type FileSource } from './receiving.js'
-import { createFile, rowOf, type FileRow, type StoredFile } from './stored-file.js'
+import { FileRoutes } from './routes.js'
+import { rowOf, type FileRow, type StoredFile } from './stored-file.js'
 import { FolderStore } from './stores/folder.js'
 import { openStore } from './stores/open-store.js'
 import type { S3Bucket } from './stores/s3.js'
 import type { FileStore } from './stores/store.js'
-import { Tokens } from './tokens.js'
-
-/** Finds the row of a variant, which is made at the first request. */
-interface VariantFinder {
-  find(original: FileRow, name: string, options: VariantOptions, maxPixels: number): Promise<FileRow>
-}
 
 /** The options that choose the store. */
 export interface FilesStores {
@@ -42,14 +37,24 @@ export interface FilesStores {
   redirect?: boolean | undefined
 }
 
+/** A file that was received, and is in a local file. */
+export interface Received {
+  path: string
+  file: NewFile
+}
+
+type Log = Pick<Logger, 'debug' | 'error'>
+
 /** The stored files of an application: their rows, their bytes, and the routes that serve them. */
 export class Files {
   routes = new FileRoutes([])
-  /** The variants of images; undefined if no model declares some. */
-  variants: VariantFinder | undefined
-  private opened: FileStore | undefined
-  private signing: Tokens | undefined
+  /** The route of `files.download`. */
+  download: DeclaredRoute | undefined
+  /** Makes the variants of images; undefined if no model declares some. */
+  variants: { find(original: FileRow, variant: Variant): Promise<FileRow> } | undefined
   env: string = currentEnvironment()
+  private opened: FileStore | undefined
+  private readonly signers = new Map<string, Signer>()
   /** The keys that were written in the test environment, for `removeUndone`. */
   private readonly written = new Set<string>()
 
@@ -57,10 +62,6 @@ export class Files {
     readonly table: FileTable,
     private readonly options: FilesStores = {},
   ) {}
-
-  get database(): Database {
-    return this.table.database
-  }
 
   /** The store, which `open` has opened. */
   get byteStore(): FileStore {
@@ -79,8 +80,12 @@ export class Files {
     return this.options.redirect ? (await this.open()).urlOf?.(key, headers) : undefined
   }
 
-  get tokens(): Tokens {
-    return (this.signing ??= new Tokens(sessionSecrets(undefined, this.env, 'Stored files')))
+  /** Signs what clients send back, for one purpose. */
+  signer(purpose: string): Signer {
+    const signer =
+      this.signers.get(purpose) ?? new Signer(purpose, sessionSecrets(undefined, this.env, 'Stored files'))
+    this.signers.set(purpose, signer)
+    return signer
   }
 
   /** The folder in which files are received: on the disk of the store, if it is a folder. */
@@ -95,31 +100,18 @@ export class Files {
    *
    * @throws ServiceUnavailable (503) when the store does not work
    */
-  async keepAll(
-    received: readonly { path: string; file: NewFile }[],
-    logger?: Pick<Logger, 'debug' | 'error'>,
-  ): Promise<StoredFile[]> {
-    return (await this.keepRows(received, logger)).map((row) => createFile(row))
-  }
-
-  /** Does so, and returns the rows. */
-  async keepRows(
-    received: readonly { path: string; file: NewFile }[],
-    logger?: Pick<Logger, 'debug' | 'error'>,
-  ): Promise<FileRow[]> {
+  async keep(received: readonly Received[], logger?: Log): Promise<FileRow[]> {
     if (received.length === 0) return []
     await this.open()
-    const rows = await this.table.insert(received.map(({ file }) => file))
-    const results = await Promise.allSettled(
-      rows.map(async (row, index) => this.write(row, received[index]?.path ?? '', logger)),
-    )
-    const failed = results.find(({ status }) => status === 'rejected')
+    const rows = await this.table.add(received.map(({ file }) => file))
+    const writes = rows.map((row, index) => this.write(row, received[index]?.path ?? '', logger))
+    const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected')
     if (failed?.status === 'rejected')
       throw new ServiceUnavailable('The store of files does not accept them.', 5, { cause: failed.reason })
     return rows
   }
 
-  private async write(row: FileRow, path: string, logger?: Pick<Logger, 'debug' | 'error'>): Promise<void> {
+  private async write(row: FileRow, path: string, logger?: Log): Promise<void> {
     const { id, key, byte_size, content_type } = row
     try {
       await published('write', () => this.byteStore.write(key, { path, ...row }))
@@ -132,41 +124,59 @@ export class Files {
   }
 
   /** Stores a file that no request has sent. */
-  async store(source: FileSource, filename?: string): Promise<StoredFile> {
+  async store(source: FileSource, filename?: string, more: Partial<NewFile> = {}): Promise<FileRow> {
     await this.open()
     await mkdir(this.uploads, { recursive: true, mode: 0o700 })
     const folder = await makeUploadFolder(this.uploads)
     try {
       const upload = await receive(source, join(folder, '1'), filename)
-      const [file] = await this.keepAll([{ path: upload.filepath, file: await describe(upload) }])
-      return file as StoredFile
+      const file = { ...(await describe(upload)), ...more }
+      const [row] = await this.keep([{ path: upload.filepath, file }])
+      return row as FileRow
     } finally {
       await removeUploadFolder(folder)
     }
   }
 
   /** Reads the bytes of a file. */
-  async read(
-    file: StoredFile | Pick<FileRow, 'id' | 'key'>,
-    range?: { start: number; end: number },
-  ): Promise<Readable> {
-    const key = rowOf(file)?.key ?? Reflect.get(file, 'key')
+  async read(file: StoredFile | FileRow, range?: { start: number; end: number }): Promise<Readable> {
+    const { key } = rowOf(file) ?? (file as FileRow)
     if (typeof key !== 'string')
       throw new TypeError('files.read() needs a stored file, as a record or files.store() has it.')
     const store = await this.open()
     return published('read', () => store.read(key, range))
   }
 
+  /**
+   * Returns the row of a file, or of its variant.
+   *
+   * @throws RecordNotFound (404) when the image cannot be decoded; ServiceUnavailable (503) when too many images are being made
+   */
+  async choose(row: FileRow, variant: Variant | undefined): Promise<FileRow> {
+    if (!variant) return row
+    if (!this.variants) throw new RecordNotFound('StoredFile')
+    return this.variants.find(row, variant)
+  }
+
   /** Removes the bytes that this process has written for rows that are gone, because a test was undone. */
   async removeUndone(): Promise<void> {
     const keys = [...this.written]
-    if (keys.length === 0) return
     const known = await this.table.findKeys(keys)
     for (const key of keys.filter((one) => !known.has(one))) {
       await this.byteStore.remove(key)
       this.written.delete(key)
     }
   }
+}
+
+/** The stored files of each database, for the models that have some. */
+export const filesOfDatabase = new WeakMap<object, Files>()
+
+/** The stored files of the database of a request or job. */
+export function filesIn({ tx }: RecordWork): Files {
+  const files = filesOfDatabase.get(tx.dataSource)
+  if (!files) throw new TypeError('The database has no stored files.')
+  return files
 }
 
 /** Publishes how long some work with the bytes of a file takes. */

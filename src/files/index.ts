@@ -13,7 +13,7 @@ export {
   type VariantOptions,
 } from './declaration.js'
 export { storedFiles, type StoredFiles, type StoredFilesOptions } from './stored-files.js'
-export { storedFilesTable } from './table.js'
+export { storedFilesTable } from './file-table.js'
 export type { FileSource } from './receiving.js'
 export type { SendFileOptions } from './serving.js'
 export type { StoredFile } from './stored-file.js'

@@ -1,10 +1,9 @@
-import { configuredBaseUrl, milliseconds, sessionSecrets, Signer, type Duration } from '../extension.js'
+import { configuredBaseUrl, milliseconds, type Duration } from '../extension.js'
 import { DeclarationError, RecordNotFound, type Context } from '../index.js'
-import type { VariantOptions } from './declaration.js'
+import { variantOf, type Variant } from './declaration.js'
 import type { Files } from './files.js'
-import { declarationOf } from './loading.js'
 import { respond } from './serving.js'
-import { rowOf, type StoredFile } from './stored-file.js'
+import { declarationOf, rowOf, type StoredFile } from './stored-file.js'
 
 /** The options of `files.signedUrl`. */
 export interface SignedUrlOptions {
@@ -18,63 +17,39 @@ export interface SignedUrlOptions {
 interface Link {
   id: string
   until: number
-  variant?: { name: string; options: VariantOptions; maxPixels: number } | undefined
+  variant?: Variant | undefined
 }
 
-/** URLs that give access to one file until a time, for anybody who has them. */
-export class Links {
-  /** The path of the route of `files.download`, with its parameter: `/downloads/{token}`. */
-  path: ((token: string) => string) | undefined
-  private signing: Signer | undefined
+const purpose = 'stored_file_url'
 
-  constructor(private readonly files: Files) {}
-
-  private get signer(): Signer {
-    return (this.signing ??= new Signer(
-      'stored_file_url',
-      sessionSecrets(undefined, this.files.env, 'Signed URLs'),
-    ))
-  }
-
-  /** @throws DeclarationError without the route, without BASE_URL, or for a variant that the attribute does not declare */
-  create(file: StoredFile, { expires, variant }: SignedUrlOptions): string {
-    const row = rowOf(file)
-    if (!row) throw new TypeError('files.signedUrl() needs a stored file, as a record has it.')
-    const base = configuredBaseUrl() ?? (this.files.env === 'production' ? undefined : '')
-    if (!this.path || base === undefined)
-      throw new DeclarationError(
-        this.path
-          ? 'files.signedUrl() needs BASE_URL, the address of the application.'
-          : "files.signedUrl() needs a route below app.extend(files): app.get('/downloads/{token}', files.download).",
-      )
-    const until = this.files.table.now() + milliseconds(expires, 'The `expires` of files.signedUrl()')
-    const link: Link = {
-      id: row.id,
-      until,
-      variant: variant === undefined ? undefined : this.variant(file, variant),
-    }
-    return base + this.path(this.signer.encode(link))
-  }
-
-  private variant(file: StoredFile, name: string): Link['variant'] {
-    const { variants = {}, maxPixels = 0 } = declarationOf(file) ?? {}
-    const options = Object.hasOwn(variants, name) ? variants[name] : undefined
-    if (options) return { name, options, maxPixels }
+/** @throws DeclarationError without the route, without BASE_URL, or for a variant that the attribute does not declare */
+export function signedUrl(
+  files: Files,
+  file: StoredFile,
+  { expires, variant: name }: SignedUrlOptions,
+): string {
+  const row = rowOf(file)
+  if (!row) throw new TypeError('files.signedUrl() needs a stored file, as a record has it.')
+  const base = configuredBaseUrl() ?? (files.env === 'production' ? undefined : '')
+  if (!files.download)
+    throw new DeclarationError(
+      "files.signedUrl() needs a route below app.extend(files): app.get('/downloads/{token}', files.download).",
+    )
+  if (base === undefined)
+    throw new DeclarationError('files.signedUrl() needs BASE_URL, the address of the application.')
+  const variant = name === undefined ? undefined : variantOf(declarationOf(file), name)
+  if (name !== undefined && !variant)
     throw new DeclarationError(`The file has no variant "${name}". Declare it with the attribute.`)
-  }
+  const until = files.table.now() + milliseconds(expires, 'The `expires` of files.signedUrl()')
+  const link: Link = { id: row.id, until, variant }
+  return base + files.download.url({ token: files.signer(purpose).encode(link) })
+}
 
-  /** Responds with the file of the token in the path. */
-  async download(ctx: Context): Promise<void> {
-    const token = ctx.params['token'] ?? ''
-    const link = this.signer.decode(token) as Link | undefined
-    const [row] = link && link.until > this.files.table.now() ? await this.files.table.find([link.id]) : []
-    // A file that its record no longer has is not served either.
-    if (!row || row.expires_at !== null || !link) throw new RecordNotFound('StoredFile')
-    const { variant } = link
-    if (variant && !this.files.variants) throw new RecordNotFound('StoredFile')
-    const found = variant
-      ? await this.files.variants?.find(row, variant.name, variant.options, variant.maxPixels)
-      : row
-    await respond(this.files, ctx, found ?? row, {}, 'cross-origin')
-  }
+/** Responds with the file of the token in the path. */
+export async function download(files: Files, ctx: Context): Promise<void> {
+  const link = files.signer(purpose).decode(ctx.params['token'] ?? '') as Link | undefined
+  const [row] = link && link.until > files.table.now() ? await files.table.find([link.id]) : []
+  // A file that its record no longer has is not served either.
+  if (!row || row.expires_at !== null) throw new RecordNotFound('StoredFile')
+  await respond(files, ctx, await files.choose(row, link?.variant), {}, 'cross-origin')
 }

@@ -2,181 +2,138 @@ import type { EntityMetadata } from 'typeorm'
 import {
   attributeName,
   engineOf,
-  messageOf,
+  takePart,
   type FileProblem,
-  type Participant,
   type RecordWork,
   type RecordWrite,
 } from '../extension.js'
-import { ValidationErrors, type Model } from '../index.js'
+import { ValidationErrors } from '../index.js'
 import type { Declaration } from './declaration.js'
-import type { Files } from './files.js'
-import { declarationsOf, linkTable, loadedFiles, loadFiles, setFiles } from './loading.js'
+import { filesIn, filesOfDatabase } from './files.js'
+import { declarationsOf, loadedIds, loadFiles, referenceOf, setFiles, type Reference } from './loading.js'
 import { problemOfCount, problemOfFile, unknownFile } from './rules.js'
 import { rowOf, type FileRow } from './stored-file.js'
 
 /** The change of an attribute by a write. */
 interface Change {
   declaration: Declaration
+  reference: Reference
   /** The files that the record will have, in their order. */
   rows: readonly FileRow[]
   /** The ids of those that it has in the database. */
   before: readonly string[]
 }
 
-/** Takes part in the writes of records with files: their files are kept and released in the same savepoint. */
-export class FileWrites implements Participant {
-  private readonly changes = new WeakMap<object, readonly Change[]>()
+const changesOf = new WeakMap<object, readonly Change[]>()
 
-  constructor(private readonly files: Files) {}
+// The files of a record are kept and released in the savepoint of its write.
+takePart({
+  concerns: (metadata) => filesOfDatabase.has(metadata.dataSource) && declarationsOf(metadata).length > 0,
+  check,
+  before,
+  after,
+  loaded: loadFiles,
+})
 
-  concerns(metadata: EntityMetadata): boolean {
-    return declarationsOf(metadata).length > 0
+/** Checks the files that are new to the record. Those of a request have been checked when they were stored. */
+async function check(write: RecordWrite): Promise<ValidationErrors | undefined> {
+  const { work, metadata, record, action } = write
+  if (action === 'destroy') return undefined
+  if (action === 'update') await loadUnread(write)
+  const errors = new ValidationErrors()
+  for (const declaration of declarationsOf(metadata)) {
+    const problem = problemOf(record, declaration)
+    if (problem) addProblem(errors, record, declaration.name, problem, work.translate)
   }
+  return errors.isEmpty ? undefined : errors
+}
 
-  loaded(work: RecordWork, metadata: EntityMetadata, records: readonly Model[]): Promise<void> {
-    return loadFiles(this.files, work, metadata, records)
+/** Reads the attributes that were neither read nor assigned, because the rules need the files of a record that was found without them. */
+async function loadUnread({ work, metadata, record }: RecordWrite): Promise<void> {
+  const names = declarationsOf(metadata).map(({ name }) => name)
+  const assigned = names.filter((name) => Reflect.get(record, name) !== undefined)
+  if (names.every((name) => assigned.includes(name) || loadedIds(record, name))) return
+  const values = assigned.map((name) => [name, Reflect.get(record, name)] as const)
+  await loadFiles(work, metadata, [record])
+  for (const [name, value] of values) Reflect.set(record, name, value)
+}
+
+/** Gives the new files to the record. A file that another request has attached, or that has expired, is an error. */
+async function before({ work, metadata, record, action }: RecordWrite): Promise<void> {
+  const [isNew, isGone] = [action === 'create', action === 'destroy']
+  const changed = declarationsOf(metadata).filter((it) => isNew || isGone || isChanged(record, it))
+  changesOf.delete(record)
+  if (changed.length === 0) return
+  if (!isNew) await lockRow(work, metadata, record.id)
+  const changes: Change[] = []
+  for (const declaration of changed) {
+    const reference = referenceOf(metadata, declaration)
+    const ids = isNew ? [] : await readIds(work, reference, record.id)
+    changes.push({ declaration, reference, rows: isGone ? [] : rowsIn(record, declaration), before: ids })
   }
+  for (const change of isGone ? [] : changes) await keep(work, record, change)
+  // A list has no column, and its change raises the version, too.
+  if (action === 'update' && metadata.versionColumn && changed.some(({ isList }) => isList))
+    record.updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
+  changesOf.set(record, changes)
+}
 
-  /** Checks the files that are new to the record. Those of a request have been checked when they were stored. */
-  async check({ work, metadata, record, action }: RecordWrite): Promise<ValidationErrors | undefined> {
-    if (action === 'destroy') return undefined
-    const declarations = declarationsOf(metadata)
-    const isUnread = ({ name }: Declaration) =>
-      Reflect.get(record, name) === undefined && loadedFiles(record, name) === undefined
-    // The rules need the files of a record that was found without them.
-    if (action === 'update' && declarations.some(isUnread)) await this.loadUnread(work, metadata, record)
-    const errors = new ValidationErrors()
-    for (const declaration of declarations) {
-      const problem = problemOf(record, declaration)
-      if (problem) addProblem(errors, record, declaration.name, problem, work.translate)
-    }
-    return errors.isEmpty ? undefined : errors
-  }
+async function keep(work: RecordWork, record: object, change: Change): Promise<void> {
+  const { declaration, rows, before: kept } = change
+  const added = rows.map(({ id }) => id).filter((id) => !kept.includes(id))
+  if ((await filesIn(work).table.keep(work.tx, added)) !== added.length)
+    throw new ValidationErrors().add(declaration.name, 'file_unknown')
+  if (declaration.column !== undefined) Reflect.set(record, declaration.column, rows[0]?.id ?? null)
+}
 
-  /** Reads the attributes that were neither read nor assigned. */
-  private async loadUnread(work: RecordWork, metadata: EntityMetadata, record: Model): Promise<void> {
-    const assigned = declarationsOf(metadata).flatMap(({ name }) => {
-      const value: unknown = Reflect.get(record, name)
-      return value === undefined ? [] : [[name, value] as const]
-    })
-    await loadFiles(this.files, work, metadata, [record])
-    for (const [name, value] of assigned) Reflect.set(record, name, value)
-  }
-
-  /** Gives the new files to the record. A file that another request has attached, or that has expired, is an error. */
-  async before({ work, metadata, record, action }: RecordWrite): Promise<void> {
-    const isNew = action === 'create'
-    const changed = declarationsOf(metadata).filter(
-      (declaration) => action === 'destroy' || isChanged(record, declaration),
+/** Releases the files that the record no longer has, and writes the order of lists. */
+async function after({ work, record, action }: RecordWrite): Promise<void> {
+  for (const change of changesOf.get(record) ?? []) {
+    const { declaration, rows, before: released } = change
+    const ids = rows.map(({ id }) => id)
+    if (declaration.isList && action !== 'destroy') await writeLinks(work, record.id, change)
+    const { table } = filesIn(work)
+    await table.release(
+      work.tx,
+      released.filter((id) => !ids.includes(id)),
     )
-    this.changes.delete(record)
-    if (changed.length === 0) return
-    if (!isNew) await lockRow(work, metadata, record)
-    const changes: Change[] = []
-    for (const declaration of changed) {
-      const rows = action === 'destroy' ? [] : rowsIn(record, declaration)
-      const before = isNew ? [] : await this.findBefore(work, metadata, record, declaration)
-      changes.push({ declaration, rows, before })
-    }
-    for (const change of action === 'destroy' ? [] : changes) await this.keep(work, record, change)
-    const hasLists = changes.some(({ declaration }) => declaration.isList)
-    // A list has no column, and its change raises the version, too.
-    if (hasLists && action === 'update' && metadata.versionColumn)
-      record.updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
-    this.changes.set(record, changes)
-  }
-
-  private async keep(work: RecordWork, record: Model, { declaration, rows, before }: Change): Promise<void> {
-    const { name, column } = declaration
-    const added = rows.map(({ id }) => id).filter((id) => !before.includes(id))
-    const kept = added.length === 0 ? 0 : await this.files.table.keep(work.tx, added)
-    if (kept !== added.length) throw new ValidationErrors().add(name, 'file_unknown')
-    if (column !== undefined) Reflect.set(record, column, rows[0]?.id ?? null)
-  }
-
-  /** The ids of the files that a record has now, which another request may have changed since it was read. */
-  private async findBefore(
-    { tx }: RecordWork,
-    metadata: EntityMetadata,
-    { id }: Model,
-    declaration: Declaration,
-  ): Promise<string[]> {
-    const { table, owner } = linkTable(metadata, declaration)
-    const { column } = declaration
-    const query = tx.createQueryBuilder().select(`link.${column ?? 'stored_file_id'}`, 'file_id')
-    const rows = await query
-      .from(column === undefined ? table : metadata.tablePath, 'link')
-      .where(`link.${column === undefined ? owner : 'id'} = :id`, { id })
-      .getRawMany<{ file_id: unknown }>()
-    return rows.flatMap(({ file_id }) => (file_id === null ? [] : [String(file_id)]))
-  }
-
-  /** Releases the files that the record no longer has, and writes the order of lists. */
-  async after({ work, metadata, record, action }: RecordWrite): Promise<void> {
-    const changes = this.changes.get(record) ?? []
-    for (const { declaration, rows, before } of changes) {
-      const ids = rows.map((row) => row.id)
-      if (declaration.isList && action !== 'destroy')
-        await this.writeLinks(work, metadata, record, declaration, ids, before.length > 0)
-      await this.files.table.release(
-        work.tx,
-        before.filter((id) => !ids.includes(id)),
-      )
-      if (action !== 'destroy')
-        setFiles(
-          this.files,
-          work,
-          record,
-          declaration,
-          rows.map((row) => ({ ...row, expires_at: null })),
-        )
-    }
-    if (action === 'create')
-      for (const declaration of declarationsOf(metadata))
-        if (!changes.some((change) => change.declaration === declaration))
-          setFiles(this.files, work, record, declaration, [])
-  }
-
-  private async writeLinks(
-    { tx }: RecordWork,
-    metadata: EntityMetadata,
-    { id }: Model,
-    declaration: Declaration,
-    ids: readonly string[],
-    hasLinks: boolean,
-  ): Promise<void> {
-    const { table, owner } = linkTable(metadata, declaration)
-    const column = tx.dataSource.driver.escape(owner)
-    // On MariaDB, a DELETE without rows would lock a gap in which others insert.
-    if (hasLinks)
-      await tx.createQueryBuilder().delete().from(table).where(`${column} = :id`, { id }).execute()
-    if (ids.length === 0) return
-    const values = ids.map((stored_file_id, position) => ({ [owner]: id, stored_file_id, position }))
-    await tx
-      .createQueryBuilder()
-      .insert()
-      .into(table, [owner, 'stored_file_id', 'position'])
-      .values(values)
-      .updateEntity(false)
-      .execute()
+    const kept = rows.map((row) => ({ ...row, expires_at: null }))
+    if (action !== 'destroy') setFiles(work, record, declaration, kept)
   }
 }
 
+async function writeLinks({ tx }: RecordWork, id: string, change: Change): Promise<void> {
+  const { reference, rows, before: linked } = change
+  const { table, owner, column } = reference
+  const where = `${tx.dataSource.driver.escape(owner)} = :id`
+  // On MariaDB, a DELETE without rows would lock a gap in which others insert.
+  if (linked.length > 0) await tx.createQueryBuilder().delete().from(table).where(where, { id }).execute()
+  if (rows.length === 0) return
+  const values = rows.map((row, position) => ({ [owner]: id, [column]: row.id, position }))
+  const query = tx.createQueryBuilder().insert().into(table, [owner, column, 'position'])
+  await query.values(values).execute()
+}
+
 /** Lets another write of the files of the same record wait. On SQLite, the transaction itself is the lock. */
-async function lockRow({ tx }: RecordWork, { target }: EntityMetadata, { id }: Model): Promise<void> {
+async function lockRow({ tx }: RecordWork, { target }: EntityMetadata, id: string): Promise<void> {
   if (!engineOf(tx.dataSource).rowLocks) return
   const query = tx.createQueryBuilder(target, 'locked').select('locked.id').where({ id }).withDeleted()
   await query.setLock('pessimistic_write').setOption('disable-global-order').getRawOne()
 }
 
+/** The ids of the files that a record has now, which another request may have changed since it was read. */
+async function readIds({ tx }: RecordWork, reference: Reference, id: string): Promise<string[]> {
+  const { table, owner, column } = reference
+  const query = tx.createQueryBuilder().select(`link.${column}`, 'file_id').from(table, 'link')
+  const rows = await query.where(`link.${owner} = :id`, { id }).getRawMany<{ file_id: unknown }>()
+  return rows.flatMap(({ file_id }) => (file_id === null ? [] : [String(file_id)]))
+}
+
 /** Whether an attribute contains other files than it was read with. */
 function isChanged(record: object, declaration: Declaration): boolean {
-  const value: unknown = Reflect.get(record, declaration.name)
-  if (value === undefined) return false
-  const before = loadedFiles(record, declaration.name)?.map(({ id }) => id)
+  if (Reflect.get(record, declaration.name) === undefined) return false
   const now = rowsIn(record, declaration).map(({ id }) => id)
-  return before === undefined ? now.length > 0 : String(before) !== String(now)
+  return String(loadedIds(record, declaration.name) ?? []) !== String(now)
 }
 
 /** The rows of the files in an attribute. `check` has rejected other values. */
@@ -189,11 +146,9 @@ function problemOf(record: object, declaration: Declaration): FileProblem | unde
   const { name, isList } = declaration
   const value: unknown = Reflect.get(record, name)
   if (value === undefined || (value === null && !isList)) return undefined
-  const files: unknown[] = [value].flat()
-  const rows = files.map(rowOf)
-  if (isList !== Array.isArray(value) || rows.includes(undefined)) return unknownFile
-  const before = new Set(loadedFiles(record, name)?.map(({ id }) => id))
-  const added = rows.filter((row): row is FileRow => row !== undefined && !before.has(row.id))
+  const rows = rowsIn(record, declaration)
+  if (isList !== Array.isArray(value) || rows.length !== [value].flat().length) return unknownFile
+  const added = rows.filter(({ id }) => !loadedIds(record, name)?.includes(id))
   if (added.some((row) => row.expires_at === null || row.original_id !== null)) return unknownFile
   return (
     problemOfCount(declaration, rows.length) ??
@@ -203,13 +158,12 @@ function problemOf(record: object, declaration: Declaration): FileProblem | unde
 
 function addProblem(
   errors: ValidationErrors,
-  { constructor }: Model,
+  { constructor }: object,
   name: string,
-  { rule, reason, text, values: given }: FileProblem,
+  { rule, reason, text = `validation.${rule}`, values: given }: FileProblem,
   t: RecordWork['translate'],
 ): void {
   const attribute = attributeName(constructor, name, t)
   const values = { attribute, ...given }
-  const texts = { given: text && t?.(text, values), own: `${attribute} ${reason}.` }
-  errors.add(name, rule, messageOf(constructor, name, rule, values, texts, t), values)
+  errors.add(name, rule, t?.(text, values) ?? `${attribute} ${reason}.`, values)
 }

@@ -1,9 +1,9 @@
 import { endReading, filesOf, hasTransaction, inTransaction, isWildcard, namesTag } from '../extension.js'
 import { HttpError, RecordNotFound, ServiceUnavailable, type Context, type Model } from '../index.js'
-import type { Declaration } from './declaration.js'
+import { variantOf } from './declaration.js'
 import type { Files } from './files.js'
 import { loadFiles } from './loading.js'
-import { rowOf, type FileRow, type StoredFile } from './stored-file.js'
+import { declarationOf, rowOf, type FileRow, type StoredFile } from './stored-file.js'
 import { FileMissing } from './stores/store.js'
 
 /** The options of `ctx.sendFile`. */
@@ -29,64 +29,37 @@ const INLINE = [
   'text/plain',
 ]
 
-/** Responds with the file of a record that the URL names, or with the given file. */
+/**
+ * Responds with the file of a record that the URL names, or with the given file.
+ *
+ * @throws RecordNotFound (404) when the record has no such file, or the attribute no such variant
+ */
 export async function sendFile(
   files: Files,
   ctx: Context,
   subject: Model | StoredFile,
   options: SendFileOptions = {},
 ): Promise<void> {
-  const choose = await chooseRow(files, ctx, subject)
+  const file = rowOf(subject) ? (subject as StoredFile) : await findFile(ctx, subject as Model)
+  const row = rowOf(file)
+  const { variant: name } = ctx.query
+  const variant = file && typeof name === 'string' ? variantOf(declarationOf(file), name) : undefined
+  if (!row || (name !== undefined && !variant)) throw new RecordNotFound('StoredFile')
   // Neither a variant nor the bytes are waited for while the transaction holds a connection.
   if (hasTransaction(ctx)) await endReading(ctx)
-  const row = await choose()
-  await respond(files, ctx, row, options)
+  await respond(files, ctx, await files.choose(row, variant), options)
 }
 
-/**
- * Returns a function that returns the row of the file, or of the variant, that the URL names.
- *
- * @throws RecordNotFound (404) when the record has no such file, or the attribute no such variant
- */
-async function chooseRow(
-  files: Files,
-  ctx: Context,
-  subject: Model | StoredFile,
-): Promise<() => FileRow | Promise<FileRow>> {
-  const given = rowOf(subject)
-  const [file, declaration] = given ? [given] : await findFile(files, ctx, subject as Model)
-  const { variant } = ctx.query
-  if (!file) throw new RecordNotFound('StoredFile')
-  if (variant === undefined) return () => file
-  const options = typeof variant === 'string' ? own(declaration?.variants ?? {}, variant) : undefined
-  if (!options || typeof variant !== 'string') throw new RecordNotFound('StoredFile')
-  const { variants } = files
-  if (!variants || !declaration) throw new RecordNotFound('StoredFile')
-  return () => variants.find(file, variant, options, declaration.maxPixels)
-}
-
-async function findFile(
-  files: Files,
-  ctx: Context,
-  record: Model,
-): Promise<[FileRow, Declaration] | [undefined]> {
-  const model = record.constructor
-  const declarations = filesOf(model) as readonly Declaration[]
-  if (declarations.some(({ name }) => Reflect.get(record, name) === undefined))
+/** Finds the file of a record that the path names. */
+async function findFile(ctx: Context, record: Model): Promise<StoredFile | undefined> {
+  const names = filesOf(record.constructor).map(({ name }) => name)
+  if (names.some((name) => Reflect.get(record, name) === undefined))
     await inTransaction(ctx, (work) =>
-      loadFiles(files, work, work.tx.dataSource.getMetadata(model), [record]),
+      loadFiles(work, work.tx.dataSource.getMetadata(record.constructor), [record]),
     )
   const id = ctx.params['stored_file_id']?.toLowerCase()
-  for (const declaration of declarations)
-    for (const file of [Reflect.get(record, declaration.name) as unknown].flat()) {
-      const row = rowOf(file)
-      if (row?.id === id && row) return [row, declaration]
-    }
-  return [undefined]
-}
-
-function own<T>(values: Readonly<Record<string, T>>, name: string): T | undefined {
-  return Object.hasOwn(values, name) ? values[name] : undefined
+  const all = names.flatMap((name) => Reflect.get(record, name) as StoredFile | StoredFile[])
+  return all.find((file) => rowOf(file)?.id === id)
 }
 
 /** Sends the headers and the bytes of a row. Neither 304 nor HEAD read the store. */

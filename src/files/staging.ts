@@ -11,14 +11,14 @@ import {
 } from '../extension.js'
 import type { Context, DeclaredRoute, UploadedFile } from '../index.js'
 import type { Declaration } from './declaration.js'
-import type { NewFile } from './file-table.js'
-import type { Files } from './files.js'
+import type { Files, Received } from './files.js'
 import { describe } from './receiving.js'
 import { problemOfCount, problemOfFile, unknownFile } from './rules.js'
-import { createFile, rowOf, type StoredFile } from './stored-file.js'
+import { createFile, rowOf, type FileRow, type StoredFile } from './stored-file.js'
+import { createToken, idOfToken } from './tokens.js'
 
-/** The most tokens in a body that are read. No attribute accepts more files. */
-const maxTokens = 100
+/** The most values of an attribute that are read as tokens. None accepts more files. */
+const maxValues = 100
 
 /** The attributes with files that the requests of a route can set. */
 export function writableFiles({ resource }: DeclaredRoute): readonly Declaration[] {
@@ -54,49 +54,47 @@ class StagedFiles {
   ) {}
 
   async prepare(attributes: readonly Declaration[]): Promise<void> {
-    const accepted: { name: string; path: string; file: NewFile }[] = []
+    const accepted: (Received & { name: string })[] = []
     for (const attribute of attributes) {
-      const uploads = chosenFiles(this.ctx, attribute)
-      const measured = await Promise.all(
-        uploads.map(async (upload) => ({ upload, file: await describe(upload) })),
+      const { name } = attribute
+      const received = await Promise.all(
+        chosenFiles(this.ctx, attribute).map(async (upload) => ({
+          name,
+          path: upload.filepath,
+          file: await describe(upload),
+        })),
       )
       const problem =
-        problemOfCount(attribute, measured.length) ??
-        measured.map(({ file }) => problemOfFile(attribute, file)).find(Boolean)
-      if (problem) this.rejected.set(attribute.name, problem)
-      else
-        accepted.push(
-          ...measured.map(({ upload, file }) => ({ name: attribute.name, path: upload.filepath, file })),
-        )
+        problemOfCount(attribute, received.length) ??
+        received.map(({ file }) => problemOfFile(attribute, file)).find(Boolean)
+      if (problem) this.rejected.set(name, problem)
+      else accepted.push(...received)
     }
-    const stored = await this.files.keepAll(accepted, this.ctx.log)
-    stored.forEach((file, index) => {
-      const name = accepted[index]?.name ?? ''
-      setToken(file, this.files.tokens.create(this.ctx, file.id))
+    const rows = await this.files.keep(accepted, this.ctx.log)
+    for (const [index, row] of rows.entries()) {
+      const { name = '' } = accepted[index] ?? {}
+      const file = stagedFile(row, createToken(this.files, this.ctx, row.id))
       this.uploads.set(name, [...(this.uploads.get(name) ?? []), file])
-    })
+    }
     await this.findTokens(attributes)
   }
 
   /** Reads the rows of all tokens in the body with one query. */
   private async findTokens(attributes: readonly Declaration[]): Promise<void> {
     const body: object = Object(this.ctx.request.body)
-    const texts = attributes
-      .flatMap(({ name }) => (Object.hasOwn(body, name) ? valuesOf(Reflect.get(body, name)) : []))
-      .filter((value): value is string => typeof value === 'string' && value.includes('.'))
     const ids = new Map<string, string>()
-    for (const token of texts.slice(0, maxTokens)) {
-      const id = this.files.tokens.idOf(this.ctx, token)
-      if (id !== undefined) ids.set(token, id)
-    }
-    if (ids.size === 0) return
-    const rows = await this.files.table.find([...new Set(ids.values())])
-    for (const [token, id] of ids) {
-      const row = rows.find((found) => found.id === id)
-      if (!row || row.expires_at === null || row.expires_at <= this.files.table.now()) continue
-      const file = createFile(row)
-      setToken(file, token)
-      this.byToken.set(token, file)
+    for (const { name } of attributes)
+      for (const token of valuesOf(Object.hasOwn(body, name) && Reflect.get(body, name)).slice(
+        0,
+        maxValues,
+      )) {
+        const id = typeof token === 'string' && idOfToken(this.files, this.ctx, token)
+        if (id) ids.set(id, token)
+      }
+    const { table } = this.files
+    for (const row of ids.size > 0 ? await table.find([...ids.keys()]) : []) {
+      const token = ids.get(row.id) ?? ''
+      if (Number(row.expires_at) > table.now()) this.byToken.set(token, stagedFile(row, token))
     }
   }
 
@@ -136,6 +134,13 @@ class StagedFiles {
   private get isJson(): boolean {
     return /json/i.test(this.ctx.get('Content-Type'))
   }
+}
+
+/** A file that no record has yet. */
+function stagedFile(row: FileRow, token: string): StoredFile {
+  const file = createFile(row)
+  setToken(file, token)
+  return file
 }
 
 /** The value of a field that names no file. */

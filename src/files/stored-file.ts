@@ -1,4 +1,5 @@
 import type { ObjectLiteral } from 'typeorm'
+import type { Declaration } from './declaration.js'
 
 /** A file that the application stores: its attributes in JSON and XML, and in templates. */
 export interface StoredFile {
@@ -18,14 +19,8 @@ export interface StoredFile {
   readonly variants?: Readonly<Record<string, string | null>>
 }
 
-/** The files of an attribute with `@HasFiles`. */
-export type StoredFiles = readonly StoredFile[]
-
 /** A row of the table. */
-export interface FileRow extends Pick<
-  StoredFile,
-  'id' | 'filename' | 'content_type' | 'byte_size' | 'width' | 'height'
-> {
+export interface FileRow extends Omit<StoredFile, 'url' | 'variants'> {
   key: string
   sha256: string
   original_id: string | null
@@ -33,34 +28,37 @@ export interface FileRow extends Pick<
   expires_at: number | null
 }
 
-const rows = new WeakMap<object, FileRow>()
+/** The row of each file, and the attribute that has it; none before its record is saved. */
+const sources = new WeakMap<object, { row: FileRow; declaration: Declaration | undefined }>()
 
 /** The row of a stored file; undefined for any other value. */
 export function rowOf(file: unknown): FileRow | undefined {
-  return typeof file === 'object' && file !== null ? rows.get(file) : undefined
+  return typeof file === 'object' && file !== null ? sources.get(file)?.row : undefined
+}
+
+/** The attribute that a file belongs to; undefined before its record is saved. */
+export function declarationOf(file: StoredFile): Declaration | undefined {
+  return sources.get(file)?.declaration
 }
 
 /** Creates the object of a row. */
 export function createFile(
   row: FileRow,
   paths: Pick<StoredFile, 'url' | 'variants'> = { url: null },
+  declaration?: Declaration,
 ): StoredFile {
   const { id, filename, content_type, byte_size, width, height } = row
   const file: StoredFile = { id, filename, content_type, byte_size, width, height, ...paths }
-  rows.set(file, row)
+  sources.set(file, { row, declaration })
   return file
 }
 
 /** Reads a row as the driver returns it: numbers may be texts. */
 export function readRow(raw: ObjectLiteral): FileRow {
-  const number = (value: unknown) => (value === null || value === undefined ? null : Number(value))
-  return {
-    ...(raw as FileRow),
-    byte_size: Number(raw['byte_size']),
-    width: number(raw['width']),
-    height: number(raw['height']),
-    expires_at: number(raw['expires_at']),
-  }
+  const number = (value: unknown) => (value === null ? null : Number(value))
+  const { byte_size, width, height, expires_at, ...others } = raw as FileRow
+  const sizes = { byte_size: Number(byte_size), width: number(width), height: number(height) }
+  return { ...others, ...sizes, expires_at: number(expires_at) }
 }
 
 /** The maximum number of characters of a filename. */

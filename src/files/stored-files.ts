@@ -1,7 +1,7 @@
 import type { Next } from 'koa'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
-import { milliseconds, removeStaleUploads, takePart, uploadPlans, type Duration } from '../extension.js'
+import { milliseconds, removeStaleUploads, uploadPlans, type Duration } from '../extension.js'
 import {
   type Context,
   type Database,
@@ -14,14 +14,14 @@ import {
 import { checkFiles, checkRoute } from './checks.js'
 import { declarationsOf } from './loading.js'
 import { FileTable } from './file-table.js'
-import { Files, type FilesStores } from './files.js'
+import { Files, filesOfDatabase, type FilesStores } from './files.js'
 import type { FileSource } from './receiving.js'
-import { Links, type SignedUrlOptions } from './links.js'
+import { download as sendLinked, signedUrl, type SignedUrlOptions } from './links.js'
 import { FileRoutes } from './routes.js'
-import { FileWrites } from './saving.js'
+import './saving.js'
 import { sendFile, type SendFileOptions } from './serving.js'
 import { stageFiles, writableFiles } from './staging.js'
-import type { StoredFile } from './stored-file.js'
+import { createFile, type StoredFile } from './stored-file.js'
 import { FolderStore } from './stores/folder.js'
 import { upload as storeUpload } from './upload.js'
 import { loadSharp, Variants } from './variants.js'
@@ -89,18 +89,14 @@ export interface StoredFiles extends Extension {
   readonly internal: Files
 }
 
-/** Lets the forms of a resource have as many bytes as its attributes accept together. */
-function planUploads(files: Files, route: DeclaredRoute, middleware: Middleware): void {
+/** Lets a form have as many bytes as the attributes of its resource accept together, and an upload as many as any attribute. */
+function planUploads(files: Files, route: DeclaredRoute, isUpload: boolean, middleware: Middleware): void {
   const attributes = writableFiles(route)
-  if (attributes.length === 0) return
-  checkRoute(route, middleware)
-  const filesLimit = attributes.reduce((sum, { maxSize, maxCount }) => sum + maxSize * maxCount, 0)
-  uploadPlans.set(route, { filesLimit, folder: files.uploads })
-}
-
-/** The bytes of the largest file that an attribute accepts. */
-function largestFile({ entityMetadatas }: Database): number {
-  return Math.max(0, ...entityMetadatas.flatMap(declarationsOf).map(({ maxSize }) => maxSize))
+  if (attributes.length > 0) checkRoute(route, middleware)
+  const all = isUpload ? files.table.database.entityMetadatas.flatMap(declarationsOf) : []
+  const largest = Math.max(0, ...all.map(({ maxSize }) => maxSize))
+  const filesLimit = attributes.reduce((sum, { maxSize, maxCount }) => sum + maxSize * maxCount, largest)
+  if (isUpload || attributes.length > 0) uploadPlans.set(route, { filesLimit, folder: files.uploads })
 }
 
 function warnOfStrangers({ middleware, path }: DeclaredRoute, logger: Logger): void {
@@ -112,18 +108,6 @@ function warnOfStrangers({ middleware, path }: DeclaredRoute, logger: Logger): v
 
 /** Milliseconds between two sweeps of a process. */
 const sweepEvery = 60 * 60 * 1000
-
-/** The stored files of each database, for the models that take part in its writes. */
-const filesOfDatabase = new WeakMap<object, FileWrites>()
-
-takePart({
-  concerns: (metadata) => filesOfDatabase.get(metadata.dataSource)?.concerns(metadata) ?? false,
-  check: async (write) => filesOfDatabase.get(write.metadata.dataSource)?.check(write),
-  before: async (write) => filesOfDatabase.get(write.metadata.dataSource)?.before(write),
-  after: async (write) => filesOfDatabase.get(write.metadata.dataSource)?.after(write),
-  loaded: async (work, metadata, records) =>
-    filesOfDatabase.get(metadata.dataSource)?.loaded(work, metadata, records),
-})
 
 /**
  * Stores the files of models with `@HasFile` and `@HasFiles`: their rows in a table of the database, and their bytes in a folder or a
@@ -139,12 +123,11 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
   const kept = milliseconds(keepUnused, 'The `keepUnused` of storedFiles()')
   const table = new FileTable(database, name, kept, now)
   const files = new Files(table, options)
+  filesOfDatabase.set(database, files)
   const sweep = new Sweep(files)
-  const links = new Links(files)
-  const upload: Handler = (ctx) => storeUpload(files, ctx)
-  const download: Handler = (ctx) => links.download(ctx)
-  filesOfDatabase.set(database, new FileWrites(files))
   let timer: NodeJS.Timeout | undefined
+  const upload: Handler = (ctx) => storeUpload(files, ctx)
+  const download: Handler = (ctx) => sendLinked(files, ctx)
   const middleware = (ctx: Context, next: Next) => stageFiles(files, ctx, next)
   Object.defineProperty(middleware, 'name', { value: 'storedFiles' })
   return {
@@ -160,7 +143,6 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
     },
     async start(logger: Logger, env: string) {
       files.env = env
-      await database.hold()
       await checkFiles(files, logger)
       const sharp = loadSharp(database)
       if (sharp) files.variants = new Variants(files, sharp)
@@ -168,12 +150,10 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
     },
     async checkRoutes(routes: readonly DeclaredRoute[], logger: Logger) {
       files.routes = new FileRoutes(routes)
-      const linking = routes.find(({ declared }) => declared === download)
-      links.path = linking && ((token) => linking.url({ token }))
-      for (const route of routes) planUploads(files, route, middleware)
-      for (const route of routes.filter(({ declared }) => declared === upload)) {
-        warnOfStrangers(route, logger)
-        uploadPlans.set(route, { filesLimit: largestFile(database), folder: files.uploads })
+      files.download = routes.find(({ declared }) => declared === download)
+      for (const route of routes) {
+        if (route.declared === upload) warnOfStrangers(route, logger)
+        planUploads(files, route, route.declared === upload, middleware)
       }
     },
     listening(logger: Logger) {
@@ -181,13 +161,13 @@ export function storedFiles(database: Database, options: StoredFilesOptions = {}
         sweep.run(logger).catch((err: unknown) => logger.error({ err }, 'the sweep of stored files failed'))
       timer = setInterval(() => void run(), sweepEvery).unref()
     },
-    async stop() {
+    stop() {
       clearInterval(timer)
-      await database.release()
+      return table.stop()
     },
-    store: (source, { filename } = {}) => files.store(source, filename),
+    store: async (source, { filename } = {}) => createFile(await files.store(source, filename)),
     read: (file) => files.read(file),
-    signedUrl: (file, given) => links.create(file, given),
+    signedUrl: (file, given) => signedUrl(files, file, given),
     download,
     upload,
     sweep: () => sweep.run(undefined, true),

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import { linkTable, declarationsOf } from './loading.js'
+import { declarationsOf, referenceOf } from './loading.js'
 import type { Files } from './files.js'
 import type { FileRow } from './stored-file.js'
 
@@ -29,7 +29,10 @@ export class Sweep {
     const { table } = this.files
     await this.files.open()
     if (searches || table.now() - this.searchedAt >= day) {
-      await table.releaseForgotten(this.references())
+      const metadatas = table.database.entityMetadatas
+      await table.releaseForgotten(
+        metadatas.flatMap((metadata) => declarationsOf(metadata).map((it) => referenceOf(metadata, it))),
+      )
       this.searchedAt = table.now()
     }
     const swept = { files: 0, bytes: 0 }
@@ -48,17 +51,6 @@ export class Sweep {
     }
     if (swept.files > 0) logger?.info(swept, 'deleted files that no record has')
     return swept
-  }
-
-  /** The columns of all models that can refer to a file. */
-  private references(): [table: string, column: string][] {
-    return this.files.database.entityMetadatas.flatMap((metadata) =>
-      declarationsOf(metadata).map((declaration): [string, string] =>
-        declaration.column === undefined
-          ? [linkTable(metadata, declaration).table, 'stored_file_id']
-          : [metadata.tablePath, declaration.column],
-      ),
-    )
   }
 
   /** Deletes a file after its variants. Returns false if another sweep has begun to do so. */

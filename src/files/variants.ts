@@ -1,15 +1,11 @@
-import { createHash } from 'node:crypto'
 import { createRequire } from 'node:module'
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type Sharp from 'sharp'
-import { makeUploadFolder, removeUploadFolder, Semaphore } from '../extension.js'
+import { Semaphore } from '../extension.js'
 import { DeclarationError, RecordNotFound, ServiceUnavailable, type Database } from '../index.js'
-import type { VariantOptions } from './declaration.js'
+import type { Variant, VariantOptions } from './declaration.js'
 import { published, type Files } from './files.js'
 import { declarationsOf } from './loading.js'
-import { describe } from './receiving.js'
 import type { FileRow } from './stored-file.js'
 
 /** sharp is optional, and loaded when an application declares variants. */
@@ -61,11 +57,11 @@ export function loadSharp({ entityMetadatas }: Database): typeof Sharp | undefin
 
 /** The variants of images. Each is made at the first request, and kept as a stored file. */
 export class Variants {
+  /** When an image could not be decoded, by its id and the name of the variant. */
   private readonly failures = new Map<string, number>()
   /** The variants that are being made, for requests at the same time. */
   private readonly pending = new Map<string, Promise<FileRow>>()
-  private queue = 0
-  private readonly slots = new Semaphore(running, 60_000, () => busy())
+  private readonly slots = new Semaphore(running, 60_000, () => busy(), waiting)
 
   constructor(
     private readonly files: Files,
@@ -77,82 +73,55 @@ export class Variants {
    *
    * @throws RecordNotFound (404) when the image cannot be decoded; ServiceUnavailable (503) when too many images are being made
    */
-  async find(original: FileRow, name: string, options: VariantOptions, maxPixels: number): Promise<FileRow> {
-    if (!FORMATS[original.content_type]) throw new RecordNotFound('StoredFile')
-    const existing = await this.files.table.findVariant(original, name)
+  async find(original: FileRow, variant: Variant): Promise<FileRow> {
+    const { table } = this.files
+    const [existing] = await table.findVariants(original.id, variant.name)
     if (existing) return existing
-    const key = `${original.id} ${name}`
-    if ((this.failures.get(key) ?? 0) > this.files.table.now() - pause) throw new RecordNotFound('StoredFile')
-    const making = this.pending.get(key) ?? this.enqueue(original, name, options, maxPixels)
+    const key = `${original.id} ${variant.name}`
+    const isBroken = (this.failures.get(key) ?? 0) > table.now() - pause
+    if (isBroken || !FORMATS[original.content_type]) throw new RecordNotFound('StoredFile')
+    const make = () => published('variant', () => this.make(original, variant))
+    const making = this.pending.get(key) ?? this.slots.run(make)
     this.pending.set(key, making)
     return making.finally(() => this.pending.delete(key))
   }
 
-  private async enqueue(
-    original: FileRow,
-    name: string,
-    options: VariantOptions,
-    maxPixels: number,
-  ): Promise<FileRow> {
-    if (this.queue >= running + waiting) throw busy()
-    this.queue += 1
+  private async make(original: FileRow, variant: Variant): Promise<FileRow> {
+    const { name } = variant
+    const format = variant.format ?? FORMATS[original.content_type] ?? 'png'
+    const content = await this.resize(original.id, await buffer(await this.files.read(original)), {
+      ...variant,
+      format,
+    })
+    const base = original.filename.replace(/\.[^.]*$/, '')
+    const filename = `${base}-${name}.${format === 'jpeg' ? 'jpg' : format}`
+    const more = { original_id: original.id, variant: name, expires_at: null }
     try {
-      return await this.slots.run(() =>
-        published('variant', () => this.make(original, name, options, maxPixels)),
-      )
-    } finally {
-      this.queue -= 1
-    }
-  }
-
-  private async make(
-    original: FileRow,
-    variant: string,
-    options: VariantOptions,
-    maxPixels: number,
-  ): Promise<FileRow> {
-    const image = await buffer(await this.files.read(original))
-    const content = await this.resize(original, variant, image, options, maxPixels)
-    const folder = await makeUploadFolder(this.files.uploads)
-    try {
-      const path = join(folder, '1')
-      await writeFile(path, content, { mode: 0o600 })
-      const sha256 = createHash('sha256').update(content).digest('hex')
-      const base = original.filename.replace(/\.[^.]*$/, '')
-      const format = options.format ?? FORMATS[original.content_type] ?? 'png'
-      const originalFilename = `${base}-${variant}.${format === 'jpeg' ? 'jpg' : format}`
-      const upload = { filepath: path, originalFilename, mimetype: null, size: content.length, sha256 }
-      const file = { ...(await describe(upload)), original_id: original.id, variant, expires_at: null }
-      const [row] = await this.files.keepRows([{ path, file }])
-      return row as FileRow
+      return await this.files.store(content, filename, more)
     } catch (error) {
       // Another process has made it in the meantime.
-      const existing = await this.files.table.findVariant(original, variant)
+      const [existing] = await this.files.table.findVariants(original.id, name)
       if (existing) return existing
       throw error
-    } finally {
-      await removeUploadFolder(folder)
     }
   }
 
   /** Decodes and resizes an image: turned as its metadata say, and without them. */
   private async resize(
-    { id, content_type }: FileRow,
-    variant: string,
+    id: string,
     image: Buffer,
-    { width, height, fit = 'inside', format }: VariantOptions,
-    maxPixels: number,
+    { name, width, height, fit = 'inside', format = 'png', maxPixels }: Variant,
   ): Promise<Buffer> {
     try {
       return await this.sharp(image, { limitInputPixels: maxPixels, failOn: 'error' })
         .rotate()
         .resize({ width, height, fit, withoutEnlargement: true })
-        .toFormat(format ?? FORMATS[content_type] ?? 'png')
+        .toFormat(format)
         .timeout({ seconds: timeout })
         .toBuffer()
     } catch {
       if (this.failures.size > 1000) this.failures.clear()
-      this.failures.set(`${id} ${variant}`, this.files.table.now())
+      this.failures.set(`${id} ${name}`, this.files.table.now())
       throw new RecordNotFound('StoredFile')
     }
   }

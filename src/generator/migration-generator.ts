@@ -56,6 +56,7 @@ export function migrationActions(
       .map(({ name }) => ({ columns: [name], why: whyIndexed(name) })),
     ...uniques.map((columns) => uniqueIndex(columns, table)),
   ]
+  const created = tableLocals(table, attributes, indexed)
   const migration = renderFiles(
     folder,
     filesOfScaffolds([`migration/${kind}`]),
@@ -63,7 +64,9 @@ export function migrationActions(
     {
       migrationClass: className,
       table,
-      ...tableLocals(table, attributes, indexed),
+      tables: [{ table, ...created }],
+      ...created,
+      functions: created.functions.join(', '),
       ...columnLocals(attributes, table, uniques),
     },
   )

@@ -5,6 +5,7 @@ import { destructionOf, rejectUnrecorded, type Destruction, type HasRun } from '
 import { fileSteps } from './file-steps.js'
 import type { FileAction } from './files/files.js'
 import { migrationIn } from './migration-names.js'
+import { requireLines } from './nested-lists.js'
 import { MODEL_FILES } from './resource-files.js'
 import { filesOf, planOf } from './resource-generator.js'
 import type { ResourcePlan } from './resource-plan.js'
@@ -12,7 +13,7 @@ import type { ResourcePlan } from './resource-plan.js'
 /** The arguments and options of `kit generate model`, except for the name. */
 export type ModelOptions = Pick<
   ResourceArguments,
-  'attributes' | 'unique' | 'locking' | 'trash' | 'spec' | 'now'
+  'attributes' | 'nested' | 'unique' | 'locking' | 'trash' | 'spec' | 'now'
 >
 
 /**
@@ -24,7 +25,13 @@ export type ModelOptions = Pick<
 export function modelActions(folder: string, word: string, options: ModelOptions = {}): FileAction[] {
   const plan = planOf(folder, word, options, 'model')
   for (const attribute of plan.attributes) requireReference(folder, plan.names.plural, attribute)
+  requireLines(folder, plan, recordedFor(folder, word)?.options.nested)
   return stepsOf(folder, plan, options)
+}
+
+/** The command that has generated a model, according to its migration. */
+function recordedFor(folder: string, word: string) {
+  return recordedResource(migrationIn(folder, `create_${namesOf(word).plural}`))
 }
 
 /**
@@ -33,15 +40,16 @@ export function modelActions(folder: string, word: string, options: ModelOptions
  * @throws CommandError when the options are not recorded
  */
 export function modelDestruction(folder: string, word: string, hasRun?: HasRun): Destruction {
-  const recorded = recordedResource(migrationIn(folder, `create_${namesOf(word).plural}`))
+  const recorded = recordedFor(folder, word)
   const {
     attributes = [],
+    nested = [],
     unique = [],
     locking = false,
     trash = false,
     spec = 'placeholder',
   } = recorded?.options ?? {}
-  const options = { attributes, unique, locking, trash, spec }
+  const options = { attributes, nested, unique, locking, trash, spec }
   const actions = stepsOf(folder, planOf(folder, recorded?.word ?? word, options, 'model'), options)
   if (!recorded) rejectUnrecorded(folder, 'model', word, actions)
   return destructionOf(folder, actions, hasRun)
@@ -50,6 +58,6 @@ export function modelDestruction(folder: string, word: string, hasRun?: HasRun):
 function stepsOf(folder: string, plan: ResourcePlan, options: ModelOptions): FileAction[] {
   return [
     ...fileSteps(folder, plan.attributes, options, `src/models/${plan.model.singular}.ts`),
-    ...filesOf(folder, plan, MODEL_FILES, options),
+    ...filesOf(folder, plan, MODEL_FILES, { ...options, skipTemplates: true }),
   ]
 }

@@ -81,3 +81,9 @@ export const RESOURCE_FILES: readonly ResourceFile[] = [
   { scaffold: 'resource/templates/edit.pug.ejs', target: `${PAGES}/edit.pug`, when: (has) => has.pages },
   { scaffold: 'resource/templates/_form.pug.ejs', target: `${PAGES}/_form.pug`, when: (has) => has.pages },
 ]
+
+/** The files of a list of lines, beside those of its record. */
+export const LINE_FILES: readonly ResourceFile[] = [
+  ...MODEL_FILES,
+  { scaffold: 'resource/templates/_rows.pug.ejs', target: `${PAGES}/_%list%.pug`, when: (has) => has.pages },
+]

@@ -27,15 +27,17 @@ import type { FileAction } from './files/files.js'
 import { migrationIn, migrationNames } from './migration-names.js'
 import { parseList } from './arguments/lists.js'
 import { parseMany } from './arguments/many.js'
+import { parseNested } from './arguments/nested.js'
 import { modelNamesOf, namesOf, parentsOf, type Names } from './arguments/names.js'
+import { requireLines } from './nested-lists.js'
 import { isApi, registration } from './files/registration.js'
 import { otherIds } from './locale-generator.js'
 import { localsOf } from './resource-locals.js'
 import { parseRoutes } from './arguments/routes.js'
 import { fileSteps, hasFiles, migrationsBefore } from './file-steps.js'
-import { RESOURCE_FILES, type FileChoices } from './resource-files.js'
+import { LINE_FILES, RESOURCE_FILES, type FileChoices } from './resource-files.js'
 import { renderFiles, type Rendered } from './files/templates.js'
-import type { ResourcePlan } from './resource-plan.js'
+import { planOfLines, type ResourcePlan } from './resource-plan.js'
 
 /**
  * Returns the steps that generate a resource: its files, and its registration in src/app.ts.
@@ -62,6 +64,7 @@ export function resourceActions(folder: string, word: string, options: ResourceA
   const moving = plan.hasTrash && plan.routes.find(({ handler }) => TRASH_HANDLERS.includes(handler))
   if (moving) throw new BadRoute(moving.word, `--trash adds the handler "${moving.handler}"`)
   if (owner) requireModel(folder, owner)
+  requireLines(folder, plan, recordedFor(folder, word)?.options.nested)
   rejectImportedNames(plan)
   const steps = stepsOf(folder, plan, options)
   // Resources of one model share its texts.
@@ -148,7 +151,9 @@ export function planOf(
     // MariaDB has the second one, for unique indexes.
     ...(hasTrash ? ['deleted_at', 'outside_trash'] : []),
   ]
-  const parsed = parseAttributes(options.attributes ?? [], taken)
+  const nested = parseNested(options.nested ?? [], names, taken, options.import === undefined ? 1 : 0)
+  const inNested = nested.flatMap(({ name, item }) => [name, item])
+  const parsed = parseAttributes(options.attributes ?? [], [...taken, ...inNested])
   // Each owner has only one record of a singular resource, so that its values can only be unique among all owners.
   const within = names.isSingular ? [] : keys
   // A unique index of a table with a trash ignores trashed records, which no column can declare.
@@ -194,6 +199,7 @@ export function planOf(
     uniques,
     list,
     many: parseMany(options, attributes, unique, routes),
+    nested,
     owner,
     team,
     home: parentsOf(names).some(({ model }) => model === anyTeam?.names.model) ? anyTeam : undefined,
@@ -282,9 +288,15 @@ export function filesOf(
     migrationsBefore(folder, plan.attributes),
   )
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
-  const locals = localsOf(plan, migration.className, otherIds(folder, names.file))
+  const ids = otherIds(folder, names.file)
   const written = files.filter(({ when }) => when(choices))
-  return renderFiles(folder, written, paths, locals)
+  const own = renderFiles(folder, written, paths, localsOf(plan, migration.className, ids))
+  const ofLines = LINE_FILES.filter(({ when }) => when({ ...choices, migration: false }))
+  const lines = plan.nested.flatMap((list) => {
+    const linePaths = { ...paths, singular: list.names.singular, list: list.name }
+    return renderFiles(folder, ofLines, linePaths, localsOf(planOfLines(plan, list), '', ids))
+  })
+  return [...own, ...lines]
 }
 
 /** The handlers of a trash. */
@@ -301,6 +313,7 @@ function rulesOf(
     accounts,
     hasVersion,
     hasTrash,
+    nested,
     model,
     names,
     attributes,
@@ -309,12 +322,19 @@ function rulesOf(
 ): Rule[] {
   const params = parentsOf(names).map(({ param }) => param)
   const fixed = attributes.find(({ name }) => params.includes(name))
-  const option = owner || team ? '--owner' : hasVersion ? '--locking' : hasTrash && '--trash'
+  const option =
+    owner || team
+      ? '--owner'
+      : hasVersion
+        ? '--locking'
+        : hasTrash
+          ? '--trash'
+          : nested.length > 0 && '--nested'
   const key = owner && `${owner.singular}_id`
   return [
     [
       option && (options.useModel !== undefined || options.skipModel),
-      `${option} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
+      `${option} adds ${option === '--nested' ? 'a list' : 'a column'} to the model. Generate the resource without --use-model and --skip-model.`,
     ],
     [
       fixed,
@@ -362,8 +382,10 @@ function rejectImportedNames({
   owner,
   team,
   hasTrash,
+  nested,
 }: ResourcePlan): void {
-  const models = [model, names.parent, ...attributes.map(({ reference }) => reference?.model)]
+  const all = [...attributes, ...nested.flatMap((list) => list.attributes)]
+  const models = [model, names.parent, ...all.map(({ reference }) => reference?.model)]
   const imports = [
     {
       isUsed: routes.length > 0 || hasFiles(attributes),
@@ -371,6 +393,7 @@ function rejectImportedNames({
       options: routes.length > 0 ? '--route' : 'files',
     },
     { isUsed: hasTrash, classes: ['Route', 'FindRecordOptions'], options: '--trash' },
+    { isUsed: nested.length > 0, classes: ['Nested', 'OneToMany'], options: '--nested' },
     { isUsed: hasFiles(attributes), classes: ['StoredFile', 'HasFile', 'HasFiles'], options: 'files' },
     { isUsed: list, classes: ['Queryable'], options: '--filter, --sort and --search' },
     { isUsed: names.isSingular, classes: ['HttpError', 'RecordNotFound', 'Use'], options: '--singular' },

@@ -1,6 +1,7 @@
 import {
   isReference,
   isTitle,
+  positionAttributes,
   trashAttributes,
   versionAttributes,
   type Attribute,
@@ -12,9 +13,12 @@ import type { Team } from './application.js'
 import type { ListPlan } from './arguments/lists.js'
 import { defaultPathName } from '../naming/names.js'
 import type { Names } from './arguments/names.js'
+import type { NestedPlan } from './arguments/nested.js'
+import { humanize } from '../naming/words.js'
+import { nestedLocals, referencesOf, selectedOf } from './nested-lists.js'
 import { nestingOf, type Nesting } from './nesting.js'
 import { modelImportsOf, quote, relativePath } from './files/lines.js'
-import type { ResourcePlan } from './resource-plan.js'
+import { planOfLines, type ResourcePlan } from './resource-plan.js'
 import { routeLocals } from './arguments/routes.js'
 import { policySpecPaths, specLocals, specPaths } from './spec-locals.js'
 import { labelsOf, yaml } from './texts.js'
@@ -27,7 +31,8 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
   const nesting = nestingOf({ ...names, model: model.model }, isRootGuarded, owner, plan.hasTrash)
   const attributes = plan.attributes.filter(({ isSecret }) => !isSecret)
   const references = attributes.filter(isReference)
-  const choices = choicesOf(names.one, references)
+  const choices = choicesOf(names.one, references, plan.nested)
+  const nested = nestedLocals(plan)
   const queries = listLocals(list, names, includesOf(plan, references))
   return {
     ...names,
@@ -42,6 +47,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     required: attributes.filter(({ isRequired }) => isRequired),
     choices,
     list: queries,
+    nested,
     /** Its options for many records at once. */
     atOnce: {
       ...plan.many,
@@ -59,7 +65,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     pages: pagesOf(plan, nesting, references, choices, freshLocals(plan, nesting).fresh),
     /** The name of the record in translation ids and in XML. */
     record: model.singular,
-    labels: labelsOf(model.singular, attributes, otherIds, plan.hasTrash ? ['deleted_at'] : []),
+    labels: labelsOfRecord(plan, attributes, otherIds),
     yaml,
     ...pathLocals(names, nesting),
     behind: behindOf(plan),
@@ -67,8 +73,38 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
     modelSpec: specPaths(`spec/models/${model.singular}`, model),
     policySpec: policySpecPaths(plan),
     ...modelLocals(plan),
+    ...tablesOf(plan),
+    listOf: plan.listOf,
     migrationClass,
   }
+}
+
+/** The tables of the migration, and the functions that it calls. */
+function tablesOf(plan: ResourcePlan) {
+  const all = [plan, ...plan.nested.map((list) => planOfLines(plan, list))]
+  const tables = all.map((one) => ({ table: one.names.plural, ...modelLocals(one) }))
+  const functions = new Set(tables.flatMap((table) => table.functions))
+  return { tables, functions: [...functions].toSorted().join(', ') }
+}
+
+/** The labels of a record and of its lines. */
+function labelsOfRecord(
+  { model, nested, hasTrash }: ResourcePlan,
+  attributes: readonly Attribute[],
+  otherIds: ReadonlySet<string>,
+) {
+  const dates = ['created_at', 'updated_at', ...(hasTrash ? ['deleted_at'] : [])]
+  const ofLines = nested.flatMap(({ name, item, names, attributes: own }) => [
+    { id: `${model.singular}.${name}`, text: humanize(name) },
+    { id: `${model.singular}.${item}`, text: humanize(item) },
+    ...labelsOf(
+      names.singular,
+      own.filter(({ isSecret }) => !isSecret),
+      otherIds,
+      [],
+    ),
+  ])
+  return [...labelsOf(model.singular, attributes, otherIds, dates), ...ofLines]
 }
 
 /** The variables of the handlers and of the policy. */
@@ -95,7 +131,7 @@ function handlerLocals(
       names.isSingular && 'singular: true',
       `model: ${model.model}`,
       // The attributes that a request may set.
-      `fields: [${attributes.map(({ name }) => quote(name)).join(', ')}]`,
+      `fields: [${[...attributes, ...plan.nested].map(({ name }) => quote(name)).join(', ')}]`,
       (owner || team) && `policy: ${model.model}Policy`,
       ...manyOptions(plan),
       hasPagesBeside(plan) && 'pages: false',
@@ -231,11 +267,13 @@ function headingLocals(
 }
 
 /** The variables of the model and of its migration. */
-function modelLocals({ names, attributes, uniques, list, owner, team, hasVersion, hasTrash }: ResourcePlan) {
+function modelLocals(plan: ResourcePlan) {
+  const { names, attributes, uniques, list, owner, team, hasVersion, hasTrash, listOf, nested } = plan
   const all = [
     ...attributes,
     ...(hasVersion ? versionAttributes() : []),
     ...(hasTrash ? trashAttributes() : []),
+    ...(listOf ? positionAttributes() : []),
   ]
   const other = team?.names.model === names.parent?.model ? undefined : team?.names
   const belongsTo = [owner, other, names.parent].filter((one) => one !== undefined)
@@ -246,7 +284,8 @@ function modelLocals({ names, attributes, uniques, list, owner, team, hasVersion
   const pairs = [...onePerOwner, ...uniques].map((columns) =>
     uniqueIndex(columns, names.words.many, hasTrash),
   )
-  const own = indexesOf(names, all, list, leading, belongsTo.at(-1)?.words.aOne)
+  const last = listOf ? 'position' : 'id'
+  const own = indexesOf(names, all, list, leading, last, belongsTo.at(-1)?.words.aOne)
   // A unique index with the same first columns also sorts and finds, unless it leaves out trashed records.
   const kept = own.filter((one) => hasTrash || !uniques.some((columns) => isBeginning(columns, one)))
   const lists = {
@@ -255,7 +294,11 @@ function modelLocals({ names, attributes, uniques, list, owner, team, hasVersion
   }
   const indices = [...kept, ...(hasTrash ? [lists] : []), ...pairs]
   const table = tableLocals(names.plural, all, indices, belongsTo, prefixColumns(list), team?.names, hasTrash)
-  const related = [...all.flatMap(({ reference }) => reference?.model ?? []), ...belongsTo]
+  const related = [
+    ...all.flatMap(({ reference }) => reference?.model ?? []),
+    ...belongsTo,
+    ...nested.map((lines) => lines.names),
+  ]
   return {
     ...table,
     /** All attributes, also the secret ones. */
@@ -266,7 +309,7 @@ function modelLocals({ names, attributes, uniques, list, owner, team, hasVersion
     enclosures: [names.parent, other].flatMap((one) => (one ? quote(one.singular) : [])).join(', '),
     ownerKey: owner && `${owner.singular}_id`,
     hasVersion,
-    modelImports: modelImports(all, table.relations.length > 0, pairs.length > 0, names.parent !== undefined),
+    modelImports: modelImports(plan, all, table.relations.length > 0, pairs.length > 0),
     imports: modelImportsOf(related, `src/models/${names.singular}`).filter(
       ({ model }) => model !== names.model,
     ),
@@ -330,7 +373,8 @@ function pagesOf(
   )
   const page = (isAsync: boolean, template: string, variables: readonly string[]) =>
     `html: ${isAsync ? 'async ' : ''}() => ctx.render('${file}/${template}', { ${variables.join(', ')} })`
-  const hasReferences = references.length > 0
+  const linesOf = nestedLocals(plan).flatMap(({ variables }) => variables)
+  const isShownLoaded = references.length + linesOf.length > 0
   const parentsOfList = parents.map((names) => names.one)
   const parentsOfItem = before.map((names) => names.one)
   const index = [
@@ -347,11 +391,11 @@ function pagesOf(
   const formOfEdit = [...parentsOfItem, one, ...offered]
   const pages = {
     list: `${page(listed.length > 0 || filtered.length > 0, 'index', index)}, `,
-    show: `${page(hasReferences, 'show', [...parentsOfItem, loaded(one, references)])}, `,
-    new: page(hasReferences, 'new', formOfNew),
-    newAgain: `, { ${page(hasReferences, 'new', [...formOfNew, 'errors'])} }`,
-    edit: page(hasReferences, 'edit', formOfEdit),
-    editAgain: `, { ${page(hasReferences, 'edit', [...formOfEdit, 'errors'])} }`,
+    show: `${page(isShownLoaded, 'show', [...parentsOfItem, loaded(one, references), ...linesOf])}, `,
+    new: page(offered.length > 0, 'new', formOfNew),
+    newAgain: `, { ${page(offered.length > 0, 'new', [...formOfNew, 'errors'])} }`,
+    edit: page(offered.length > 0, 'edit', formOfEdit),
+    editAgain: `, { ${page(offered.length > 0, 'edit', [...formOfEdit, 'errors'])} }`,
     trash: `${page(false, 'trash', [...parentsOfList, many, 'pagination'])}, `,
     trashAgain: `, { ${page(true, 'trash', [...parentsOfList, `...(await this.findTrash(${trashArguments}))`, 'errors'])} }`,
   }
@@ -363,6 +407,7 @@ function pagesOf(
  * and of the keys of the parent and the owner.
  *
  * @param leading the keys on which every list has conditions
+ * @param last the column by which the records of a parent are sorted
  * @param referred the record to which the first of these keys refers, in words: `a post`
  */
 function indexesOf(
@@ -370,6 +415,7 @@ function indexesOf(
   attributes: readonly Attribute[],
   list: ListPlan | undefined,
   leading: readonly string[],
+  last: string,
   referred = '',
 ) {
   const sorted = sortedColumns(list, attributes)
@@ -386,7 +432,7 @@ function indexesOf(
         : whyIndexed(name),
     })),
     ...(leading.length > 0
-      ? [{ columns: [...leading, 'id'], why: `Finds the ${many} of ${referred} in the order of the list.` }]
+      ? [{ columns: [...leading, last], why: `Finds the ${many} of ${referred} in the order of the list.` }]
       : []),
     ...leading.slice(1).map((column) => ({ columns: [column], why: whyIndexed(column) })),
   ]
@@ -401,19 +447,25 @@ function isBeginning(unique: readonly string[], { columns }: { columns: readonly
 type Choice = Names & { selected: string }
 
 /** The records that a form offers as choices, once for each model. */
-function choicesOf(one: string, references: readonly ReferenceAttribute[]): Choice[] {
-  const models = new Map(references.map(({ reference: { model } }) => [model.many, model]))
+function choicesOf(
+  one: string,
+  references: readonly ReferenceAttribute[],
+  nested: readonly NestedPlan[] = [],
+): Choice[] {
+  const all = [...references, ...nested.flatMap(referencesOf)]
+  const models = new Map(all.map(({ reference: { model } }) => [model.many, model]))
   return [...models].map(([many, names]) => {
     const own = references.filter(({ reference }) => reference.model.many === many)
-    return { ...names, selected: own.map(({ name }) => `${one}.${name}`).join(', ') }
+    const ofLines = nested.flatMap((list) => selectedOf(one, list, many))
+    return { ...names, selected: [...own.map(({ name }) => `${one}.${name}`), ...ofLines].join(', ') }
   })
 }
 
 function modelImports(
+  { names: { parent }, nested }: ResourcePlan,
   attributes: readonly Attribute[],
   hasKeys: boolean,
   hasPairs: boolean,
-  isWithin: boolean,
 ) {
   const hasLists = attributes.some(({ isList, file }) => isList && !file)
   const files = [
@@ -429,14 +481,16 @@ function modelImports(
     hasKeys && 'JoinColumn',
     hasLists && 'JoinTable, ManyToMany',
     hasKeys && 'ManyToOne',
+    nested.length > 0 && 'OneToMany',
     (hasKeys || hasLists) && 'type Relation',
     attributes.some(({ decorator }) => decorator === '@VersionColumn()') && 'VersionColumn',
   ]
   const kit = [
     'Model',
+    nested.length > 0 && 'Nested',
     attributes.some(({ isRequired }) => isRequired) && 'Present',
     hasLists && 'RelationIds',
-    isWithin && 'Within',
+    parent && 'Within',
   ]
   return {
     files: files.filter(Boolean).join(', '),

@@ -3,6 +3,7 @@ import type { Attribute } from './arguments/attributes.js'
 import type { ListPlan } from './arguments/lists.js'
 import type { ManyPlan } from './arguments/many.js'
 import type { Names } from './arguments/names.js'
+import type { NestedPlan } from './arguments/nested.js'
 import type { AddedRoute } from './arguments/routes.js'
 
 /** The description of a resource, computed once. */
@@ -25,6 +26,10 @@ export interface ResourcePlan {
   list: ListPlan | undefined
   /** Its options for many records at once. */
   many: ManyPlan
+  /** The lists of records that are a part of a record. */
+  nested: readonly NestedPlan[]
+  /** The property of the parent whose lines the records are. */
+  listOf?: string
   owner: Names | undefined
   /** The team whose roles decide about the records. */
   team: Team | undefined
@@ -48,4 +53,27 @@ export interface ResourcePlan {
   hasRoles: (names: Names) => boolean
   /** Returns the models that contain the records of another model. */
   enclosuresOf: (names: Names) => Names[]
+}
+
+/** The plan of the model of a list's lines. */
+export function planOfLines(
+  plan: ResourcePlan,
+  { name, names, attributes, uniques }: NestedPlan,
+): ResourcePlan {
+  return {
+    ...plan,
+    names,
+    model: names,
+    attributes,
+    uniques,
+    listOf: name,
+    list: undefined,
+    many: { csv: undefined, import: undefined, bulk: [] },
+    routes: [],
+    nested: [],
+    owner: undefined,
+    team: undefined,
+    hasVersion: false,
+    hasTrash: false,
+  }
 }

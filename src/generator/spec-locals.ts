@@ -41,6 +41,7 @@ export function specLocals(
     ...(owner ? [`${owner.singular}_id: owner.id`] : []),
   ]
   const referred = referredOf(attributes, plan, parents)
+  const nested = nestedOf(plan, parents)
   const users = usersOf(file, plan)
   const description = [
     `name: ${quote(names.singular)},`,
@@ -49,10 +50,12 @@ export function specLocals(
     ...(keys.length > 0 ? [`within: () => ({ ${keys.join(', ')} }),`] : []),
     ...valuesOf(attributes, referred),
     ...requiredOf(attributes),
+    ...nested.description,
     ...filesOf(attributes),
     ...(query.length > 0 ? [`query: (${record}) => ({`, ...query.map((one) => `  ${one},`), '}),'] : []),
     ...recordsOf(plan, attributes, record),
     ...optionsOf(plan),
+    ...guardOf(plan),
     ...(users?.areApart
       ? [
           `asVisitor: () => signOut(client),`,
@@ -76,7 +79,9 @@ export function specLocals(
         model,
         ...parents,
         // Members of a team are made without their model.
-        ...referred.flatMap(({ models }) => models).filter((one) => !home || one.model !== accounts?.model),
+        ...[...referred, ...nested.referred]
+          .flatMap(({ models }) => models)
+          .filter((one) => !home || one.model !== accounts?.model),
         ...(accounts && hasOwner ? [accounts] : []),
       ],
       file,
@@ -163,9 +168,30 @@ function filesOf(attributes: readonly Attribute[]): string[] {
   return types.length > 0 ? [`files: ${object(types)},`] : []
 }
 
-function requiredOf(attributes: readonly Attribute[]): string[] {
+function requiredOf(attributes: readonly Attribute[], indent = 4): string[] {
   const names = attributes.filter(({ isRequired }) => isRequired).map(({ name }) => quote(name))
-  return names.length > 0 ? [listOf(4, 'required', names)] : []
+  return names.length > 0 ? [listOf(indent, 'required', names)] : []
+}
+
+/** The lists of lines, and the references of the lines. */
+function nestedOf(plan: ResourcePlan, parents: Nesting['parents']) {
+  const lists = plan.nested.map((list) => {
+    const attributes = list.attributes.filter(({ isSecret }) => !isSecret)
+    const referred = referredOf(attributes, plan, parents)
+    // Two lines of a list cannot have the same unique value.
+    const unique = list.uniques.flat()
+    const isOnlyOne = attributes.some(({ name, values }) => values.length === 1 && unique.includes(name))
+    const lines = [
+      ...valuesOf(attributes, referred),
+      ...requiredOf(attributes, 8),
+      ...(isOnlyOne ? ['onlyOne: true,'] : []),
+    ]
+    return { referred, lines: [`  ${list.name}: {`, ...lines.map((line) => `    ${line}`), '  },'] }
+  })
+  return {
+    referred: lists.flatMap(({ referred }) => referred),
+    description: lists.length > 0 ? ['nested: {', ...lists.flatMap(({ lines }) => lines), '},'] : [],
+  }
 }
 
 /** The values of two records, as far as a list or a unique column needs different ones, and their order in the list. */
@@ -187,6 +213,12 @@ function recordsOf(plan: ResourcePlan, attributes: readonly Attribute[], record:
     ...(sorted && !names.isSingular ? [`listed: (${record}, newer) => [${order}],`] : []),
     ...(isOnlyOne && !names.isSingular ? ['onlyOne: true,'] : []),
   ]
+}
+
+/** The record about which a policy with roles decides. */
+function guardOf({ home, owner, team, guards: [guard] }: ResourcePlan): string[] {
+  if (team) return ['guard: true,']
+  return home && guard && !owner ? [`guard: () => ${specVariable(guard)},`] : []
 }
 
 function optionsOf({ kind, application, names, hasVersion, hasTrash, routes, many }: ResourcePlan): string[] {

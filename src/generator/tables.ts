@@ -63,7 +63,7 @@ export function tableLocals(
         )
       : [],
     /** The functions of the framework that the migration calls. */
-    functions: functions.filter(Boolean).join(', '),
+    functions: functions.filter((name) => name !== false),
   }
 }
 

@@ -6,14 +6,14 @@ import type { Attribute } from './arguments/attributes.js'
  * Returns the labels of attributes and timestamps in English, and those of the choices of a select.
  *
  * @param record the name of the record in translation ids
- * @param dates further columns with times
+ * @param dates the columns with times
  * @param otherIds the ids in other files, which are left out, because all resources of a model share its labels
  */
 export function labelsOf(
   record: string,
   attributes: readonly Attribute[],
   otherIds: ReadonlySet<string>,
-  dates: readonly string[] = [],
+  dates: readonly string[],
 ): { id: string; text: string }[] {
   const ofAttributes = attributes.flatMap(({ name, kind, isNullable, values }) => {
     const choices = values.map((value) => ({ value, text: humanize(value) }))
@@ -27,7 +27,7 @@ export function labelsOf(
       ...own.map(({ value, text }) => ({ id: `${name}.${value}`, text })),
     ]
   })
-  const timestamps = ['created_at', 'updated_at', ...dates].map((id) => ({ id, text: humanize(id) }))
+  const timestamps = dates.map((id) => ({ id, text: humanize(id) }))
   return [...ofAttributes, ...timestamps]
     .map(({ id, text }) => ({ id: `${record}.${id}`, text }))
     .filter(({ id }) => !otherIds.has(id))

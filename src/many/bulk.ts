@@ -1,6 +1,8 @@
 import type { Context } from '../context.js'
 import { HttpError, RecordNotFound, ValidationErrors } from '../errors.js'
 import { addLogFields } from '../logging/request-logger.js'
+import { unreadable } from '../models/attributes/coerce.js'
+import { readUuid } from '../models/attributes/readers.js'
 import type { Model } from '../models/model.js'
 import { recordName } from '../naming/words.js'
 import { chain } from '../routing/chain.js'
@@ -12,29 +14,23 @@ import { selectList } from './selected-list.js'
 /** The maximum number of records of a bulk action. */
 export const maxRecords = 1000
 
-/** The fields of a body that are not for the handler. */
-interface Selection {
-  ids?: unknown
-  all?: unknown
-}
-
 /**
  * Calls the handler of an item for each of the selected records, in ascending order of their ids, so that two requests cannot wait
  * for each other. All of them are changed, or none.
  */
 export async function runBulk(ctx: Context): Promise<void> {
   const { resource, handlerName } = ctx.route
-  if (!resource) throw new TypeError(`${handlerName} belongs to no resource.`)
+  const route = resource?.routes.get(resource.action)
+  if (!resource || !route) throw new TypeError(`${handlerName} belongs to no resource.`)
   const body: Record<string, unknown> = { ...Object(ctx.request.body) }
   const { ids, all, _method, authenticity_token: _token, idempotency_key: _key, ...fields } = body
-  const keys = await readSelection(ctx, resource, { ids, all })
-  const route = resource.routes.get(resource.action)
+  if (!isEmpty(all) && !isEmpty(ids)) throw errorsAt(ctx, 'ids', 'bulk.both')
+  const keys = isEmpty(all) ? await readKeys(ctx, resource, ids) : await selectAll(ctx, resource, all)
   const calls = new Calls(ctx)
-  const failed: { id: string; errors: ValidationErrors }[] = []
-  for (const key of route ? keys : []) {
+  const failed: Failed[] = []
+  for (const key of keys) {
     const params = { ...ctx.params, [resource.param]: key }
-    const call = { place: `Record ${key}`, route, params, body: { ...fields } }
-    const errors = route && (await calls.callForRecord({ ...call, route }))
+    const errors = await calls.callForRecord({ place: `Record ${key}`, route, params, body: { ...fields } })
     if (errors) failed.push({ id: key, errors })
     if (failed.length === maxProblems) break
   }
@@ -44,40 +40,42 @@ export async function runBulk(ctx: Context): Promise<void> {
     : respondWithCount(ctx, resource, keys.length))
 }
 
-/** Returns the selected ids, or the values of the parameter of the item, in ascending order of the ids. */
-async function readSelection(
-  ctx: Context,
-  resource: RouteResource,
-  { ids, all }: Selection,
-): Promise<string[]> {
-  const isEmpty = (value: unknown): boolean => value === undefined || value === null || value === ''
-  if (!isEmpty(all)) {
-    if (!isEmpty(ids)) throw errorsAt(ctx, 'ids', 'bulk.both')
-    return selectAll(ctx, resource, all)
-  }
-  const list: unknown[] = isEmpty(ids) ? [] : [ids].flat()
-  const keys = [...new Set(list.filter((id) => !isEmpty(id)).map((id) => (typeof id === 'string' ? id : '')))]
+/** A record that could not be changed. */
+interface Failed {
+  id: string
+  errors: ValidationErrors
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === ''
+}
+
+/** Returns the selected values of the parameter of the item, in ascending order of the ids. */
+async function readKeys(ctx: Context, resource: RouteResource, ids: unknown): Promise<string[]> {
+  const given = [ids].flat().filter((id) => !isEmpty(id))
+  const keys = [...new Set(given.map((id) => (typeof id === 'string' ? id : '')))]
   if (keys.length === 0) throw errorsAt(ctx, 'ids', 'bulk.none')
   if (keys.length > maxRecords) throw errorsAt(ctx, 'ids', 'arrayMaxSize', { max: maxRecords })
-  const { itemKey, model } = resource
-  if (itemKey !== undefined) return sortByIds(ctx, resource, keys)
-  const wrong = keys.find((id) => !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id))
-  if (wrong !== undefined) throw new RecordNotFound(model?.name ?? 'record')
+  if (resource.itemKey !== undefined) {
+    const found = await findByKeys(ctx, resource, keys)
+    // Those without a record come last: they are 404.
+    const idOf = (key: string): string => found.get(key)?.id ?? '~'
+    return keys.toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1))
+  }
+  if (keys.some((id) => readUuid(id) === unreadable))
+    throw new RecordNotFound(resource.model?.name ?? 'record')
   return [...new Set(keys.map((id) => id.toLowerCase()))].toSorted()
 }
 
-/** Returns the values of the parameter in the order of the ids of their records. Those without a record come last: they are 404. */
-async function sortByIds(
+/** Finds the records with some values of the parameter of the item. */
+async function findByKeys(
   ctx: Context,
   { model, itemKey = 'id' }: RouteResource,
-  keys: string[],
-): Promise<string[]> {
-  const found = await ctx.findAll(model as new () => Model, {
-    where: keys.map((key) => ({ [itemKey]: key })) as [],
-  })
-  const idOf = new Map(found.map((record) => [String(Reflect.get(record, itemKey)), record.id]))
-  const last = '~'
-  return keys.toSorted((a, b) => ((idOf.get(a) ?? last) < (idOf.get(b) ?? last) ? -1 : 1))
+  keys: readonly string[],
+): Promise<Map<string, Model>> {
+  const where = keys.map((key) => ({ [itemKey]: key }))
+  const found = await ctx.findAll(model as new () => Model, { where: where as [] })
+  return new Map(found.map((record) => [String(Reflect.get(record, itemKey)), record]))
 }
 
 /**
@@ -122,21 +120,20 @@ async function respondWithCount(ctx: Context, resource: RouteResource, count: nu
 async function respondWithErrors(
   ctx: Context,
   resource: RouteResource,
-  failed: readonly { id: string; errors: ValidationErrors }[],
+  failed: readonly Failed[],
 ): Promise<void> {
   const detail = ctx.t('kit.bulk.errors', { count: failed.length })
   const records = failed.map(({ id, errors }) => ({ id, ...problemsOf(errors) }))
   await respondWithProblems(ctx, { detail, records }, async () => {
-    const { model, itemKey = 'id' } = resource
-    const where = failed.map(({ id }) => ({ [itemKey]: id }))
-    const found = await ctx.findAll(model as new () => Model, { where: where as [] })
+    const found = await findByKeys(
+      ctx,
+      resource,
+      failed.map(({ id }) => id),
+    )
     const items = failed.map(({ id, errors }) => {
-      const record = found.find((one) => String(Reflect.get(one, itemKey)).toLowerCase() === id.toLowerCase())
-      return {
-        record: record ?? id,
-        path: ctx.recordPath(record),
-        messages: Object.values(errors.messages).flat(),
-      }
+      const record = found.get(id)
+      const messages = Object.values(errors.messages).flat()
+      return { record: record ?? id, path: ctx.recordPath(record), messages }
     })
     ctx.render('many_bulk', { detail, items, back: listUrl(ctx, resource) })
   })

@@ -46,14 +46,10 @@ export class Calls {
       throw new PreconditionFailed(
         'No version of many records can be compared with the condition of this request.',
       )
-    this.base = Object.create(ctx, Object.getOwnPropertyDescriptors({ ...own, ...this.members() })) as Context
-    // Each session belongs to the whole request.
-    Object.defineProperty(this.base, 'session', {
-      get: () => ctx.session,
-      set: (session: Context['session']) => {
-        ctx.session = session
-      },
-    })
+    this.base = Object.create(ctx, {
+      ...Object.getOwnPropertyDescriptors(own),
+      ...Object.getOwnPropertyDescriptors(this.members()),
+    }) as Context
   }
 
   /**
@@ -102,35 +98,37 @@ export class Calls {
     return derived
   }
 
-  /** The methods of the context that respond: they only set the status. */
+  /** The members of the context that respond, which only set the status, and the session of the request. */
   private members(): object {
+    const { ctx: requested } = this
     const keep = (errors: ValidationErrors): void => void (this.kept = errors)
-    const succeed = (ctx: Context, status = 200): void => void (hasStatus(ctx) || (ctx.status = status))
+    const succeed = (ctx: Context): void => void (hasStatus(ctx) || (ctx.status = 200))
+    const setStatus = (status: number) =>
+      function (this: Context): void {
+        this.status = status
+      }
     return {
-      respond(this: Context, first: Responses | ValidationErrors | number, responses: Responses = {}) {
-        const [status, { data }] = typeof first === 'number' ? [first, responses] : [undefined, Object(first)]
-        const errors: unknown = first instanceof ValidationErrors ? first : data
+      async respond(this: Context, first: Responses | ValidationErrors | number, second: Responses = {}) {
+        const [status, responses] = typeof first === 'number' ? [first, second] : [undefined, first]
+        const errors = responses instanceof ValidationErrors ? responses : responses.data
+        if (errors instanceof ValidationErrors) keep(errors)
         if (status !== undefined) this.status = status
-        if (errors instanceof ValidationErrors) {
-          keep(errors)
-          this.status = status ?? errors.status
-        }
+        else if (errors instanceof ValidationErrors) this.status = errors.status
         succeed(this)
-        return Promise.resolve()
-      },
-      seeOther(this: Context) {
-        this.status = 303
-      },
-      back(this: Context) {
-        this.status = 302
-      },
-      redirect(this: Context) {
-        this.status = 302
       },
       render(this: Context) {
         succeed(this)
       },
+      seeOther: setStatus(303),
+      back: setStatus(302),
+      redirect: setStatus(302),
       flash() {},
+      get session() {
+        return requested.session
+      },
+      set session(session) {
+        requested.session = session
+      },
     }
   }
 }

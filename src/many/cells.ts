@@ -3,7 +3,7 @@ import type { AttributeKind } from '../models/attributes/attributes.js'
 
 /** How a file writes its cells. */
 export interface Dialect {
-  separator: ',' | ';' | '\t'
+  separator: ',' | ';'
   /** Whether decimals have a comma. */
   hasComma: boolean
 }
@@ -20,17 +20,27 @@ export const dialectOf = memoize((locale): Dialect => {
 /** The kinds whose values are texts, which a spreadsheet could run as a formula. */
 const texts: readonly AttributeKind[] = ['string', 'text', 'json', 'enum']
 
+const decimals: readonly AttributeKind[] = ['decimal', 'float']
+
 /** Writes a value as JSON has it. Returns an empty cell for null. */
 export function writeCell(value: unknown, kind: AttributeKind, { separator, hasComma }: Dialect): string {
   let text = textOf(value)
   if (texts.includes(kind) && /^'*[=+\-@\t\r]/.test(text)) text = `'${text}`
-  else if (hasComma && (kind === 'decimal' || kind === 'float')) text = text.replace('.', ',')
-  return needsQuotes(text, separator) ? `"${text.replaceAll('"', '""')}"` : text
+  else if (hasComma && decimals.includes(kind)) text = text.replace('.', ',')
+  // A reader would remove a byte order mark at the beginning of a file.
+  const needsQuotes = text.includes(separator) || /["\r\n\uFEFF]/.test(text)
+  return needsQuotes ? `"${text.replaceAll('"', '""')}"` : text
 }
 
-/** Reads the cell of a text, whose first apostrophe only stops a spreadsheet from running it. */
-export function readText(text: string, kind: AttributeKind): string {
-  return texts.includes(kind) && /^'+[=+\-@\t\r]/.test(text) ? text.slice(1) : text
+/** Reads a cell. Where the semicolon separates cells, decimals may have a comma, and dates may be `28.02.2026`. */
+export function readCell(cell: string, kind: AttributeKind, separator: string): string {
+  // The first apostrophe only stops a spreadsheet from running the text.
+  if (texts.includes(kind)) return /^'+[=+\-@\t\r]/.test(cell) ? cell.slice(1) : cell
+  if (kind === 'bool') return cell.toLowerCase()
+  if (separator !== ';') return cell
+  if (decimals.includes(kind) && /^\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*$/i.test(cell)) return cell.replace(',', '.')
+  const [, day = '', month = '', year] = /^\s*(\d{1,2})\.(\d{1,2})\.(\d{4})\s*$/.exec(cell) ?? []
+  return kind === 'date' && year ? `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}` : cell
 }
 
 function textOf(value: unknown): string {
@@ -39,9 +49,4 @@ function textOf(value: unknown): string {
     return ''
   if (value instanceof Date) return value.toISOString()
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
-}
-
-/** Also quotes a byte order mark, which a reader would remove at the beginning of a file. */
-function needsQuotes(text: string, separator: string): boolean {
-  return text.includes(separator) || /["\r\n\uFEFF]/.test(text)
 }

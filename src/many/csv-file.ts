@@ -2,14 +2,13 @@ import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import { CsvError, parse, type Options } from 'csv-parse'
-import { parse as parseAtOnce } from 'csv-parse/sync'
+import { CsvError, parse } from 'csv-parse'
 import { HttpError } from '../errors.js'
 
 /** The separators of cells, the preferred one first. */
 const separators = [',', ';', '\t'] as const
 
-export type Separator = (typeof separators)[number]
+type Separator = (typeof separators)[number]
 
 /** One line of a file, as a spreadsheet counts them: a cell with a line break is in one line. */
 export interface Line {
@@ -41,13 +40,14 @@ export class CsvFile {
    *
    * @param isKnown whether a heading is the name of a column
    * @param maxLines the maximum number of lines below the heading
-   * @throws UnreadableFile
    */
   static async open(path: string, isKnown: (heading: string) => boolean, maxLines: number): Promise<CsvFile> {
-    const { value: beginning = '' } = await texts(path).next()
-    const count = (separator: Separator): number => headingOf(beginning, separator).filter(isKnown).length
-    const counts = separators.map(count)
-    return new CsvFile(path, separators[counts.indexOf(Math.max(...counts))] ?? ',', maxLines)
+    let [best, most]: [Separator, number] = [',', 0]
+    for (const separator of separators) {
+      const count = (await headingOf(path, separator)).filter(isKnown).length
+      if (count > most) [best, most] = [separator, count]
+    }
+    return new CsvFile(path, best, maxLines)
   }
 
   /**
@@ -56,46 +56,47 @@ export class CsvFile {
    * @throws UnreadableFile when it is not CSV; HttpError (413) when it has too many lines, or ten times as many without any text
    */
   async *lines(): AsyncGenerator<Line> {
-    const parser = parse(optionsFor(this.separator))
-    const source = Readable.from(texts(this.path))
-    source.once('error', (error) => parser.destroy(error))
-    let [line, count] = [0, 0]
-    try {
-      for await (const cells of source.pipe(parser) as AsyncIterable<string[]>) {
-        line += 1
-        const hasText = cells.some((cell) => cell !== '')
-        count += hasText ? 1 : 0
-        if (count > this.maxLines + 1 || line > 10 * this.maxLines + 1)
-          throw new HttpError(
-            413,
-            `The file has more than ${this.maxLines} lines. Import it in several pieces.`,
-          )
-        if (hasText) yield { line, cells }
-      }
-    } catch (error) {
-      throw error instanceof CsvError ? new UnreadableFile(parser.info.records + 1, 'csv.quote') : error
-    } finally {
-      source.destroy()
+    let count = 0
+    for await (const { line, cells } of parseLines(this.path, this.separator)) {
+      const hasText = cells.some((cell) => cell !== '')
+      if (hasText) count += 1
+      if (count > this.maxLines + 1 || line > 10 * this.maxLines + 1)
+        throw new HttpError(
+          413,
+          `The file has more than ${this.maxLines} lines. Import it in several pieces.`,
+        )
+      if (hasText) yield { line, cells }
     }
   }
 }
 
-function optionsFor(delimiter: Separator): Options {
-  return {
-    delimiter,
-    record_delimiter: ['\r\n', '\n', '\r'],
-    relax_column_count: true,
-    skip_empty_lines: false,
-  }
+/** The cells of the first line; none if it cannot be read, which `lines` reports. */
+async function headingOf(path: string, separator: Separator): Promise<readonly string[]> {
+  const first = await parseLines(path, separator)
+    .next()
+    .catch(() => undefined)
+  return first?.value?.cells ?? []
 }
 
-/** The cells of the first line; empty if its quotes are wrong, which `lines` reports. */
-function headingOf(beginning: string, separator: Separator): string[] {
+async function* parseLines(path: string, delimiter: Separator): AsyncGenerator<Line, undefined> {
+  let [parsed, line] = [0, 0]
+  const on_record = (cells: string[]): string[] => {
+    parsed += 1
+    // Else csv-parse builds an error, which takes long, for each line with another number of cells than the first one.
+    Object.assign(parser.info, { records: 0 })
+    return cells
+  }
+  const record_delimiter = ['\r\n', '\n', '\r']
+  const parser = parse({ delimiter, record_delimiter, relax_column_count: true, on_record })
+  const source = Readable.from(texts(path))
+  source.once('error', (error) => parser.destroy(error))
   try {
-    const [heading = []]: string[][] = parseAtOnce(beginning, { ...optionsFor(separator), to: 1 })
-    return heading
-  } catch {
-    return []
+    for await (const cells of source.pipe(parser) as AsyncIterable<string[]>)
+      yield { line: (line += 1), cells }
+  } catch (error) {
+    throw error instanceof CsvError ? new UnreadableFile(parsed + 1, 'csv.quote') : error
+  } finally {
+    source.destroy()
   }
 }
 

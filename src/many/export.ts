@@ -4,8 +4,6 @@ import { SAFE_METHODS } from '../common/methods.js'
 import type { Context, Middleware } from '../context.js'
 import { transactionOf } from '../database/transactions/request-transaction.js'
 import { NoTransaction } from '../errors.js'
-import { formatOfType } from '../http/formats/formats.js'
-import { parseAccept } from '../http/formats/negotiation.js'
 import { addLogFields } from '../logging/request-logger.js'
 import { addScope, scopeOf } from '../records/scope.js'
 import { readAlternatives } from '../records/conditions.js'
@@ -17,26 +15,27 @@ import { selectList } from './selected-list.js'
 /** The characters of a part of the file that is written at a time. */
 const partLength = 16 * 1024
 
-/** Whether a request of a list asks for CSV: by its path, `/parts.csv`, or by `Accept: text/csv`. */
+/** The types of a list, the preferred one first. */
+const types = [
+  'application/json',
+  'application/xml',
+  'text/xml',
+  'text/html',
+  'application/xhtml+xml',
+  'text/csv',
+]
+
+/** Whether a request of a list asks for CSV: by its path, `/parts.csv`, or by `Accept: text/csv`. Groups of types never mean CSV. */
 export function wantsCsv(ctx: Context): boolean {
-  return SAFE_METHODS.includes(ctx.method) && (isFile(ctx) || prefersCsv(ctx.req.headers.accept ?? ''))
+  if (!SAFE_METHODS.includes(ctx.method)) return false
+  return (
+    isFile(ctx) || (/\btext\/csv\b/i.test(ctx.req.headers.accept ?? '') && ctx.accepts(types) === 'text/csv')
+  )
 }
 
 /** Whether the file is for a spreadsheet. */
 function isFile({ path }: Context): boolean {
   return path.endsWith('.csv')
-}
-
-/** Whether `text/csv` has a better quality than any other type that lists have, and as good a quality as groups of types. */
-function prefersCsv(accept: string): boolean {
-  if (!/\btext\/csv\b/i.test(accept)) return false
-  const ranges = parseAccept(accept)
-  const quality = (matches: (type: string) => boolean): number =>
-    Math.max(0, ...ranges.filter(({ type }) => matches(type)).map((range) => range.quality))
-  const csv = quality((type) => type === 'text/csv')
-  const isOther = (type: string): boolean =>
-    type !== 'text/csv' && (formatOfType(type) !== undefined || type.includes('html'))
-  return csv > quality(isOther) && csv >= quality((type) => type.endsWith('/*'))
 }
 
 /**
@@ -125,11 +124,8 @@ async function* write(
     return (row: Row) => writeCell(driver.prepareHydratedValue(row[`c${index}`], metadata), kind, dialect)
   })
   // Excel needs the byte order mark.
-  const mark = isFile(ctx) ? '\uFEFF' : ''
-  let part = `${mark}${columns.map(({ name }) => name).join(separator)}\r\n`
-  yield part
-  part = ''
-  let count = 0
+  yield `${isFile(ctx) ? '\uFEFF' : ''}${columns.map(({ name }) => name).join(separator)}\r\n`
+  let [part, count] = ['', 0]
   for await (const row of rows) {
     count += 1
     for (const [index, cell] of cells.entries()) part += index === 0 ? cell(row) : separator + cell(row)

@@ -1,10 +1,16 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Context } from '../context.js'
 import { ValidationErrors } from '../errors.js'
-import { attributesOf, versionOf, type Attribute } from '../models/attributes/attributes.js'
+import {
+  attributesOf,
+  versionOf,
+  type Attribute,
+  type AttributeKind,
+} from '../models/attributes/attributes.js'
 import { exposedName, isHiddenProperty } from '../models/attributes/transform-metadata.js'
 import { attributeName } from '../models/validation/validation.js'
 import { nearest } from '../naming/spelling.js'
+import { importOptions } from '../resources/many-options.js'
 import { columnsOf, type Column } from './columns.js'
 
 /** A column that a file may have. */
@@ -13,10 +19,11 @@ export interface Known {
   label: string
   /** Its cells are a field of the body, the attribute of a referred record, the id, or nothing that is written. */
   use: 'field' | 'reference' | 'id' | 'ignored'
-  attribute?: Attribute
-  reference?: Column
   /** The attribute that it sets. */
   sets: string
+  kind: AttributeKind
+  /** The attribute of the referred record. */
+  reference?: Column
   /** The values of an enum, or the kind of the values. */
   values: string
   isRequired: boolean
@@ -28,43 +35,38 @@ const maxErrors = 20
 /** The columns that a file of a resource may have. */
 export class Heading {
   readonly known: readonly Known[]
+  /** The attribute by which a line finds its record. */
+  readonly key: string | undefined
   private readonly byText = new Map<string, Known>()
 
   constructor(ctx: Context, metadata: EntityMetadata) {
     const { model = Object, fields = [], many } = ctx.route.resource ?? {}
-    const { pathKeys } = ctx
-    const key = many?.import === true ? undefined : many?.import?.key
-    const labelOf = (name: string): string => String(attributeName(model, name, ctx.translate))
-    const attributes = attributesOf(model).filter(
-      ({ name, lines }) => fields.includes(name) && !pathKeys.has(name) && !lines,
+    this.key = importOptions(many).key
+    const isWritten = ({ name, lines }: Attribute): boolean =>
+      fields.includes(name) && !ctx.pathKeys.has(name) && !lines
+    const attributes = new Map(
+      attributesOf(model)
+        .filter(isWritten)
+        .map((it) => [it.name, it]),
     )
-    const version = versionOf(model)
-    const isWritten = (name: string): boolean => attributes.some((attribute) => attribute.name === name)
+    const labelOf = (name: string): string => String(attributeName(model, name, ctx.translate))
     const own = metadata.columns
       .filter((it) => !it.isVirtual && it.isSelect && !isHiddenProperty(model, it.propertyName))
-      .map(({ propertyPath: property }): Known => {
-        const attribute = attributes.find(({ name }) => name === property)
-        const isField = attribute !== undefined || property === version
-        const use = property === 'id' && key === 'id' ? 'id' : isField ? 'field' : 'ignored'
-        const name = exposedName(model, property)
-        const { values = [], kind = '', nullable = true } = attribute ?? {}
-        const shown = { values: values.length > 0 ? values.join(', ') : kind, isRequired: !nullable }
-        return {
-          name,
-          label: labelOf(property),
-          use,
-          sets: property,
-          ...shown,
-          ...(attribute && { attribute }),
-        }
+      .map(({ propertyPath: sets }): Known => {
+        const [isId, isField] = [sets === 'id', attributes.has(sets) || sets === versionOf(model)]
+        const use = isId && this.key === 'id' ? 'id' : isField ? 'field' : 'ignored'
+        // Of the other attributes, only the version is written.
+        const { kind = isId ? 'uuid' : 'int', values = [], nullable = true } = attributes.get(sets) ?? {}
+        const shown = { label: labelOf(sets), values: values.join(', ') || kind, isRequired: !nullable }
+        return { name: exposedName(model, sets), use, sets, kind, ...shown }
       })
     const references = columnsOf(metadata, many?.csv).flatMap((reference): Known[] => {
-      const { relation, name } = reference
+      const { name, kind, relation } = reference
       if (!relation) return []
       const sets = relation.joinColumns[0]?.propertyName ?? ''
-      const use = isWritten(sets) ? 'reference' : 'ignored'
-      const shown = { label: labelOf(sets), values: reference.kind, isRequired: !relation.isNullable }
-      return [{ name, use, reference, sets, ...shown }]
+      const use = attributes.has(sets) ? 'reference' : 'ignored'
+      const shown = { label: labelOf(sets), values: kind, isRequired: !relation.isNullable }
+      return [{ name, use, sets, kind, reference, ...shown }]
     })
     this.known = [...own, ...references]
     // A name counts before a label.
@@ -83,32 +85,33 @@ export class Heading {
    *
    * @returns the columns, or the errors of the line
    */
-  read(cells: readonly string[], key: string | undefined): (Known | undefined)[] | ValidationErrors {
+  read(cells: readonly string[]): (Known | undefined)[] | ValidationErrors {
+    const { known, key } = this
     const errors = new ValidationErrors()
     const columns = cells.map((text) => this.find(text))
-    const sets = new Map<string, number>()
+    const sets = new Set<string>()
     for (const [index, column] of columns.entries()) {
       const text = cells[index]?.trim().slice(0, 100) ?? ''
       if (text === '') continue
       if (errors.fields.size >= maxErrors) break
-      if (!column) this.addUnknown(errors, text)
-      else if (sets.has(column.sets) && column.use !== 'ignored')
+      if (!column) {
+        const near = nearest(
+          text,
+          known.map(({ name }) => name),
+        )
+        errors.add(text, near === undefined ? 'csv.column' : 'csv.column_near', undefined, {
+          column: text,
+          near,
+        })
+      } else if (sets.has(column.sets) && column.use !== 'ignored')
         errors.add(column.name, 'csv.repeated', undefined, { line: 1 })
-      if (column) sets.set(column.sets, index)
+      if (column) sets.add(column.sets)
     }
-    const used = columns.map((column) => column?.use)
-    if (errors.isEmpty && !used.includes('field') && !used.includes('reference'))
-      errors.add('base', 'csv.heading')
-    if (errors.isEmpty && key !== undefined && !sets.has(key)) errors.add(key, 'csv.key', undefined, { key })
-    return errors.isEmpty ? columns : errors
-  }
-
-  private addUnknown(errors: ValidationErrors, column: string): void {
-    const near = nearest(
-      column,
-      this.known.map(({ name }) => name),
-    )
-    errors.add(column, near === undefined ? 'csv.column' : 'csv.column_near', undefined, { column, near })
+    if (!errors.isEmpty) return errors
+    if (!columns.some((column) => column?.use === 'field' || column?.use === 'reference'))
+      return errors.add('base', 'csv.heading')
+    if (key !== undefined && !sets.has(key)) return errors.add(key, 'csv.key', undefined, { key })
+    return columns
   }
 }
 

@@ -1,17 +1,18 @@
 import type { EntityMetadata } from 'typeorm'
 import type { Context } from '../context.js'
 import { discardTransaction, transactionOf } from '../database/transactions/request-transaction.js'
-import { BadRequest, HttpError, ValidationErrors } from '../errors.js'
+import { BadRequest, HttpError, ValidationErrors, type Violation } from '../errors.js'
 import { addLogFields } from '../logging/request-logger.js'
-import type { AttributeKind } from '../models/attributes/attributes.js'
+import type { Model } from '../models/model.js'
+import { importOptions } from '../resources/many-options.js'
 import type { DeclaredRoute, RouteResource } from '../routing/declared-route.js'
 import { translate, violationsOf } from '../records/violations.js'
 import { WaitingInserts } from '../records/waiting-inserts.js'
 import { Calls } from './calls.js'
-import { readText } from './cells.js'
-import { CsvFile, UnreadableFile, type Line, type Separator } from './csv-file.js'
+import { readCell } from './cells.js'
+import { CsvFile, UnreadableFile, type Line } from './csv-file.js'
 import { Heading, type Known } from './heading.js'
-import { findExisting, findReferred, type RecordsByValue } from './lookups.js'
+import { findByTexts, type RecordsByText } from './lookups.js'
 import { formatFor, maxProblems, problemsOf, respondWithProblems } from './problem.js'
 
 /** The lines whose references and keys are looked up at a time. */
@@ -57,10 +58,8 @@ class Import {
   private readonly resource: RouteResource
   private readonly metadata: EntityMetadata
   private readonly heading: Heading
-  private readonly key: string | undefined
-  private readonly maxLines: number
-  private columns: (Known | undefined)[] = []
-  private separator: Separator = ','
+  private columns: readonly (Known | undefined)[] = []
+  private separator = ','
   private wrong: WrongLine[] = []
   /** The inserts of the lines, which are sent together. */
   private readonly waiting: WaitingInserts<number>
@@ -76,17 +75,15 @@ class Import {
     if (!resource?.model) throw new TypeError(`${ctx.route.handlerName} has no model.`)
     this.resource = resource
     this.metadata = ctx.tx.dataSource.getMetadata(resource.model)
-    const options = resource.many?.import === true ? {} : (resource.many?.import ?? {})
-    this.key = options.key
-    this.maxLines = options.maxLines ?? defaultMaxLines
     this.heading = new Heading(ctx, this.metadata)
     this.waiting = new WaitingInserts(ctx.tx)
   }
 
   async run(path: string): Promise<void> {
-    const { ctx, counts } = this
+    const { ctx, counts, heading } = this
+    const { maxLines = defaultMaxLines } = importOptions(this.resource.many)
     try {
-      const file = await CsvFile.open(path, (text) => this.heading.find(text) !== undefined, this.maxLines)
+      const file = await CsvFile.open(path, (text) => heading.find(text) !== undefined, maxLines)
       this.separator = file.separator
       // The whole file is read before the transaction begins.
       await this.readHeading(file)
@@ -108,7 +105,7 @@ class Import {
     }
     if (!heading || this.counts.lines === 0)
       return this.reject(1, new ValidationErrors().add('base', 'csv.empty'))
-    const columns = this.heading.read(heading.cells, this.key)
+    const columns = this.heading.read(heading.cells)
     if (columns instanceof ValidationErrors) this.reject(heading.line, columns)
     else this.columns = columns
   }
@@ -119,35 +116,15 @@ class Import {
     const calls = new Calls(this.ctx, { req: Object.create(this.ctx.req, { headers: { value: headers } }) })
     const transaction = transactionOf(this.ctx)
     if (transaction) transaction.waiting = this.waiting
-    await this.importBatches(calls, file)
+    const lines = file.lines()
+    await lines.next()
+    for await (const batch of inBatches(lines)) {
+      await this.importBatch(calls, batch)
+      if (this.wrong.length >= maxProblems) break
+    }
     await this.waiting.send()
     if (transaction) transaction.waiting = undefined
     await this.rejectFailed()
-  }
-
-  private async importBatches(calls: Calls, file: CsvFile): Promise<void> {
-    let batch: Line[] = []
-    let isHeading = true
-    for await (const line of file.lines()) {
-      if (!isHeading) batch.push(line)
-      isHeading = false
-      if (batch.length < batchLength) continue
-      await this.importBatch(calls, batch)
-      batch = []
-      if (this.wrong.length >= maxProblems) return
-    }
-    await this.importBatch(calls, batch)
-  }
-
-  /** Adds the errors of the records that the database has rejected to those of their lines. */
-  private async rejectFailed(): Promise<void> {
-    const { ctx } = this
-    for (const { record, error, owner } of this.waiting.failed) {
-      const violations = await violationsOf(ctx.tx, record, error, ctx.pathKeys)
-      translate(violations, record, ctx.translate)
-      this.wrong.push({ line: owner ?? 1, errors: this.merge(violations) ?? violations })
-    }
-    this.wrong = this.wrong.toSorted((a, b) => a.line - b.line).slice(0, maxProblems)
   }
 
   private async importBatch(calls: Calls, batch: readonly Line[]): Promise<void> {
@@ -159,19 +136,26 @@ class Import {
     }
   }
 
+  /** Adds the errors of the records that the database has rejected to those of their lines. */
+  private async rejectFailed(): Promise<void> {
+    const { ctx } = this
+    for (const { record, error, owner } of this.waiting.failed) {
+      const violations = await violationsOf(ctx.tx, record, error, ctx.pathKeys)
+      translate(violations, record, ctx.translate)
+      this.wrong.push({ line: owner ?? 1, errors: this.nameColumns(violations.fields) })
+    }
+    this.wrong = this.wrong.toSorted((a, b) => a.line - b.line).slice(0, maxProblems)
+  }
+
   /** Looks up the keys and references of some lines, by their columns. */
-  private async lookUp(batch: readonly Line[]): Promise<Map<Known, RecordsByValue>> {
-    const found = new Map<Known, RecordsByValue>()
+  private async lookUp(batch: readonly Line[]): Promise<Map<Known, RecordsByText>> {
+    const found = new Map<Known, RecordsByText>()
     for (const [index, column] of this.columns.entries()) {
-      const { reference, use, sets } = column ?? {}
-      if (!column || (use !== 'reference' && sets !== this.key)) continue
-      const kind = reference?.kind ?? column.attribute?.kind ?? 'string'
-      const texts = [...new Set(batch.map(({ cells }) => readText(cells[index] ?? '', kind)).filter(Boolean))]
-      const records =
-        use === 'reference' && reference
-          ? await findReferred(this.ctx, reference, texts)
-          : await findExisting(this.ctx, this.metadata, column.sets, texts)
-      found.set(column, records)
+      if (!column || (column.use !== 'reference' && column.sets !== this.heading.key)) continue
+      const { reference, sets } = column
+      const texts = new Set(batch.map(({ cells }) => this.read(cells, index)).filter(Boolean))
+      const searched = reference?.metadata ?? this.metadata.findColumnWithPropertyName(sets)
+      if (searched) found.set(column, await findByTexts(this.ctx, searched, [...texts], Boolean(reference)))
     }
     return found
   }
@@ -180,43 +164,48 @@ class Import {
   private async importLine(
     calls: Calls,
     { line, cells }: Line,
-    found: ReadonlyMap<Known, RecordsByValue>,
+    found: ReadonlyMap<Known, RecordsByText>,
   ): Promise<ValidationErrors | undefined> {
-    const own = new ValidationErrors()
+    const { columns, heading, seen } = this
     const body: Record<string, unknown> = {}
-    let existing: object | undefined
-    if (cells.some((cell, index) => cell !== '' && !this.columns[index])) return own.add('base', 'csv.cells')
-    for (const [index, column] of this.columns.entries()) {
-      if (!column) continue
-      const { reference, attribute, use, sets, name } = column
-      const text = this.read(cells[index] ?? '', reference?.kind ?? attribute?.kind ?? 'string')
+    const unknown: string[] = []
+    let existing: Model | undefined
+    if (cells.some((cell, index) => cell !== '' && !columns[index])) return errorAt('base', 'csv.cells')
+    for (const [index, column] of columns.entries()) {
+      if (!column || column.use === 'ignored') continue
+      const { use, sets, name, reference } = column
+      const text = this.read(cells, index)
       const record = found.get(column)?.get(text)
+      const [key] = reference?.relation?.joinColumns ?? []
       if (use === 'field') body[name] = text
-      if (use === 'reference') {
-        if (text !== '' && !record) own.add(sets, 'reference')
-        const [key] = reference?.relation?.joinColumns ?? []
-        body[sets] = text === '' ? '' : record ? key?.referencedColumn?.getEntityValue(record) : noId
-      }
-      if (sets !== this.key || text === '') continue
+      if (use === 'reference')
+        body[sets] = record ? key?.referencedColumn?.getEntityValue(record) : text && noId
+      if (use === 'reference' && text !== '' && !record) unknown.push(sets)
+      if (sets !== heading.key || text === '') continue
+      if (use === 'id' && !record) return errorAt(name, 'reference')
+      const value = record?.id ?? text
+      const first = seen.get(value)
+      if (first !== undefined) return errorAt(name, 'csv.repeated', { line: first })
+      seen.set(value, line)
       existing = record
-      const first = this.seen.get(text)
-      if (first !== undefined) return own.add(name, 'csv.repeated', undefined, { line: first })
-      this.seen.set(text, line)
-      if (use === 'id' && !record) return own.add(name, 'reference')
     }
+    const others = await this.call(calls, line, existing, body)
+    if (!others && unknown.length === 0) return undefined
+    const own = new ValidationErrors()
+    for (const field of unknown) own.add(field, 'reference')
     this.ctx.translateErrors(own)
-    return this.merge(own, await this.call(calls, line, existing, body))
+    return this.nameColumns([...(others?.fields ?? []), ...own.fields])
   }
 
   private async call(
     calls: Calls,
     line: number,
-    existing: object | undefined,
+    existing: Model | undefined,
     body: object,
   ): Promise<ValidationErrors | undefined> {
     const { param, itemKey = 'id', routes } = this.resource
     const route = routes.get(existing ? 'update' : 'create') as DeclaredRoute
-    const own = existing ? { [param]: String(Reflect.get(existing, itemKey)) } : {}
+    const own = existing && { [param]: String(Reflect.get(existing, itemKey)) }
     const params = { ...this.ctx.params, ...own }
     this.waiting.owner = line
     const errors = await calls.callForRecord({ place: `Line ${line}`, route, params, body, importLine: line })
@@ -224,26 +213,18 @@ class Import {
     return errors
   }
 
-  /** Reads the spelling of a cell that spreadsheets write. */
-  private read(cell: string, kind: AttributeKind): string {
-    if (kind === 'bool') return cell.toLowerCase()
-    if (this.separator !== ';') return readText(cell, kind)
-    // Where the semicolon separates cells, the comma and the order of day and month are unambiguous.
-    if ((kind === 'decimal' || kind === 'float') && /^\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*$/i.test(cell))
-      return cell.replace(',', '.')
-    const [, day, month, year] = /^\s*(\d{1,2})\.(\d{1,2})\.(\d{4})\s*$/.exec(cell) ?? []
-    if (kind === 'date' && day && month) return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`
-    return readText(cell, kind)
+  private read(cells: readonly string[], index: number): string {
+    return readCell(cells[index] ?? '', this.columns[index]?.kind ?? 'string', this.separator)
   }
 
-  /** Joins the errors of the references and those of the handler, under the names of the columns of the file. */
-  private merge(own: ValidationErrors, others?: ValidationErrors): ValidationErrors | undefined {
+  /** Returns errors under the names of the columns of the file. */
+  private nameColumns(fields: Iterable<[string, Violation[]]>): ValidationErrors {
     const errors = new ValidationErrors()
-    for (const [field, violations] of [...(others?.fields ?? []), ...own.fields]) {
+    for (const [field, violations] of fields) {
       const column = this.columns.find((it) => it?.sets === field && it.use !== 'ignored')
       errors.fields.set(column?.name ?? field, violations)
     }
-    return errors.isEmpty ? undefined : errors
+    return errors
   }
 
   private reject(line: number, errors: ValidationErrors): void {
@@ -251,40 +232,55 @@ class Import {
     this.wrong.push({ line, errors })
   }
 
-  /** The names of the columns that nobody may write. */
-  private get ignored(): string[] {
-    return this.columns.flatMap((column) => (column?.use === 'ignored' ? column.name : []))
-  }
-
   private async respondWithCounts(): Promise<void> {
-    const { ctx, isCheck, ignored, resource } = this
+    const { ctx, isCheck } = this
     const { created, updated } = this.counts
+    // The columns that nobody may write.
+    const ignored = this.columns.flatMap((column) => (column?.use === 'ignored' ? column.name : []))
     if (isCheck) discardTransaction(ctx)
     const message = ctx.t(isCheck ? 'kit.import.checked' : 'kit.import.success', { created, updated })
-    const list = resource.routes.get('list')?.url(ctx.params) ?? '/'
     const html = (): void =>
-      isCheck ? renderPage(ctx, { message, ignored }) : ctx.seeOther(list, { success: message })
+      isCheck
+        ? renderPage(ctx, { message, ignored })
+        : ctx.seeOther(listPath(ctx) ?? '/', { success: message })
     const data = { created, updated, ignored }
     await ctx.respond({ ...(ctx.defaultFormat === 'html' && { html }), data })
   }
 
   private async respondWithErrors(): Promise<void> {
-    const { ctx, wrong } = this
-    const { lines: total } = this.counts
+    const { ctx, wrong, counts } = this
     const id = wrong.length < maxProblems ? 'kit.import.errors' : 'kit.import.first_errors'
-    const detail = ctx.t(id, { count: wrong.length, total })
+    const detail = ctx.t(id, { count: wrong.length, total: counts.lines })
     const lines = wrong.map(({ line, errors }) => ({ line, ...problemsOf(errors) }))
     await respondWithProblems(ctx, { detail, lines }, () => renderPage(ctx, { detail, lines }))
   }
 }
 
+function errorAt(field: string, rule: string, values?: Record<string, unknown>): ValidationErrors {
+  return new ValidationErrors().add(field, rule, undefined, values)
+}
+
+/** The lines of a file, some at a time. */
+async function* inBatches(lines: AsyncIterable<Line>): AsyncGenerator<Line[]> {
+  let batch: Line[] = []
+  for await (const line of lines) {
+    batch.push(line)
+    if (batch.length < batchLength) continue
+    yield batch
+    batch = []
+  }
+  yield batch
+}
+
+function listPath({ route, params }: Context): string | undefined {
+  return route.resource?.routes.get('list')?.url(params)
+}
+
 /** Renders the page of an import, of the application or of the framework. */
 function renderPage(ctx: Context, locals: object): void {
-  const { resource } = ctx.route
-  const model = resource?.model
-  const view = `${resource?.plural}/import`
-  const columns = model ? new Heading(ctx, ctx.tx.dataSource.getMetadata(model)).known : []
-  const list = resource?.routes.get('list')?.url(ctx.params)
-  const written = columns.filter(({ use }) => use !== 'ignored')
-  ctx.render(ctx.hasTemplate(view) ? view : 'many_import', { columns: written, list, ...locals })
+  const { plural, model = Object } = ctx.route.resource ?? {}
+  const { known } = new Heading(ctx, ctx.tx.dataSource.getMetadata(model))
+  const columns = known.filter(({ use }) => use !== 'ignored')
+  const view = `${plural}/import`
+  ctx.render(ctx.hasTemplate(view) ? view : 'many_import', { columns, list: listPath(ctx), ...locals })
 }

@@ -35,8 +35,9 @@ interface ManyMembers {
 
 export const manyMembers: ManyMembers & ThisType<Context> = {
   async respondForMany(kind) {
-    const { handlers } = await import('./handlers.js')
-    return handlers[kind](this)
+    if (kind === 'bulk') return (await import('./bulk.js')).runBulk(this)
+    const { runImport, showImport } = await import('./import.js')
+    return kind === 'page' ? showImport(this) : runImport(this)
   },
 
   async listOrExport(list, next) {

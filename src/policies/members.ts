@@ -120,7 +120,7 @@ export interface PolicyMembers {
 }
 
 /** Returns the ability for a handler. `new` shows the form of `create`, and `edit` the form of `update`. */
-function abilityOf(handler: string): string {
+export function abilityOf(handler: string): string {
   return handler === 'new' ? 'create' : handler === 'edit' ? 'update' : handler
 }
 

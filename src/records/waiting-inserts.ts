@@ -1,6 +1,8 @@
 import type { EntityManager } from 'typeorm'
 import type { Waiting } from '../database/transactions/lazy-transaction.js'
 import { TransactionManager } from '../database/transactions/transaction-manager.js'
+import { explainDatabaseError } from '../database/database-errors.js'
+import { ValidationErrors } from '../errors.js'
 import type { Model } from '../models/model.js'
 
 /** The most rows of a statement, and the most parameters, of which each engine accepts more. */
@@ -62,14 +64,18 @@ export class WaitingInserts<Owner> implements Waiting {
   private async sendAll(): Promise<void> {
     const { rows, records, values } = this
     ;[this.records, this.values] = [[], []]
-    if (!rows || records.length === 0) return
+    const [first] = records
+    if (!rows || !first) return
     try {
       await rows.insertWritten(
         this.tx,
         records.map(({ row }) => row),
         values,
       )
-    } catch {
+    } catch (error) {
+      const metadata = this.tx.dataSource.getMetadata(first.record.constructor)
+      // Not one of the rows is wrong, but the disk is full, or another request won a deadlock. The transaction may have ended.
+      if (!(explainDatabaseError(error, metadata, [metadata]) instanceof ValidationErrors)) throw error
       for (const { record, owner } of records) {
         const own: unknown[] = []
         const row = rows.writeNewRow(record, own)

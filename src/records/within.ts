@@ -51,7 +51,8 @@ const implied = new WeakMap<Function, Set<string>>()
 /** How members are declared. */
 type MemberOptions = { team: Function } & Omit<MemberTable, 'user' | 'team'>
 
-const memberships = new Map<Function, MemberOptions>()
+/** The models of memberships of each database. */
+const memberships = new WeakMap<object, Map<Function, MemberOptions>>()
 const caches: (() => void)[] = []
 
 /**
@@ -101,13 +102,13 @@ export function implyWithin(model: Function, keys: Iterable<string>): void {
 }
 
 /**
- * Declares that users are in the teams of which they are members, so that a record in a team refers only to
- * its members.
+ * Declares that the users of a database are in the teams of which they are members, so that a record in a team
+ * refers only to its members.
  *
  * @param membership the model with the keys of a user (`user_id`) and of a team
  */
-export function declareMembers(membership: Function, options: MemberOptions): void {
-  memberships.set(membership, options)
+export function declareMembers(database: object, membership: Function, options: MemberOptions): void {
+  memberships.set(database, new Map([...(memberships.get(database) ?? []), [membership, options]]))
   for (const forget of caches) forget()
 }
 
@@ -163,18 +164,20 @@ export const chainsOf = memoizeWithin((metadata: EntityMetadata): readonly Chain
 
 /** The ways from a user to the teams of which the user is a member. */
 function memberChains({ dataSource, tablePath }: EntityMetadata): Chain[] {
-  return [...memberships].flatMap(([membership, { team: model, ...options }]): Chain[] => {
-    if (!dataSource.hasMetadata(membership) || !dataSource.hasMetadata(model)) return []
-    const team = dataSource.getMetadata(model)
-    const keys = dataSource
-      .getMetadata(membership)
-      .relations.flatMap((it) => (it.isOwning ? it.joinColumns : []))
-    const keyTo = (table: string) =>
-      keys.find((key) => key.referencedColumn?.entityMetadata.tablePath === table)
-    const [userKey, teamKey] = [keyTo(tablePath), keyTo(team.tablePath)]
-    if (tablePath === team.tablePath || userKey?.propertyName !== 'user_id' || !teamKey) return []
-    return [{ model: team, path: [], members: { ...options, user: userKey, team: teamKey } }]
-  })
+  return [...(memberships.get(dataSource) ?? [])].flatMap(
+    ([membership, { team: model, ...options }]): Chain[] => {
+      if (!dataSource.hasMetadata(membership) || !dataSource.hasMetadata(model)) return []
+      const team = dataSource.getMetadata(model)
+      const keys = dataSource
+        .getMetadata(membership)
+        .relations.flatMap((it) => (it.isOwning ? it.joinColumns : []))
+      const keyTo = (table: string) =>
+        keys.find((key) => key.referencedColumn?.entityMetadata.tablePath === table)
+      const [userKey, teamKey] = [keyTo(tablePath), keyTo(team.tablePath)]
+      if (tablePath === team.tablePath || userKey?.propertyName !== 'user_id' || !teamKey) return []
+      return [{ model: team, path: [], members: { ...options, user: userKey, team: teamKey } }]
+    },
+  )
 }
 
 /** The conditions of the users who are members of one of some teams. */

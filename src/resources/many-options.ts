@@ -34,3 +34,8 @@ export interface ManyOptions<M, Action extends string> {
 /** The options of a resource with any model. */
 // oxlint-disable-next-line no-explicit-any
 export type AnyManyOptions = ManyOptions<any, string>
+
+/** The options of an import; none if it has no options, or if there is no import. */
+export function importOptions(many: AnyManyOptions | undefined): ImportOptions<Record<string, unknown>> {
+  return many?.import === true ? {} : (many?.import ?? {})
+}

@@ -17,7 +17,7 @@ import {
   type Database,
   type Model,
 } from '../index.js'
-import type { Actor, Invitation, Membership, TeamOptions } from './declarations.js'
+import type { Actor, Membership, TeamOptions } from './declarations.js'
 import { guard } from './guard.js'
 import { knownUsers, Roles, type KnownMembership, type KnownUser } from './roles.js'
 
@@ -29,18 +29,13 @@ interface Entrance {
 }
 
 /** Knows and locks the roles of users. */
-export class Access<
-  Team extends Model,
-  Member extends Membership,
-  Invited extends Invitation,
-  Role extends string,
-> {
+export class Access {
   readonly roles: Roles
   private query: [sql: string, parameters: unknown[]] | undefined
 
   constructor(
     private readonly database: Database,
-    private readonly options: TeamOptions<Team, Member, Invited, Role>,
+    private readonly options: TeamOptions,
   ) {
     const { team, membership, invitation, roles } = options
     if (new Set(roles).size < Math.max(2, roles.length))
@@ -49,9 +44,9 @@ export class Access<
       )
     this.roles = new Roles(roles)
     const exempt = [membership, invitation]
-    exempt.forEach(guard)
+    guard(database, exempt)
     const visible = (ctx: object) => this.roles.teamsOf(userOf(ctx))
-    declareMembers(membership, { team, visible, exempt, role: roles.at(-1) ?? '' })
+    declareMembers(database, membership, { team, visible, exempt, role: roles.at(-1) ?? '' })
   }
 
   /** The key of the team in memberships, invitations and records: `branch_id`. */
@@ -112,7 +107,7 @@ export class Access<
     return tx.query(sql, [user.id])
   }
 
-  private membershipsOf(tx: EntityManager, user: Actor): SelectQueryBuilder<Member> {
+  private membershipsOf(tx: EntityManager, user: Actor): SelectQueryBuilder<Membership> {
     const { membership, team } = this.options
     const query = tx
       .createQueryBuilder(membership, 'membership')
@@ -124,7 +119,7 @@ export class Access<
     return query.innerJoin(team, 'team', `team.id = membership.${this.key}`).addSelect('team.name', 'name')
   }
 
-  rolesUpTo(user: object | undefined, team: Team): Role[] {
+  rolesUpTo(user: object | undefined, team: Model): string[] {
     const names = this.options.roles
     return names.slice(this.roles.rank(this.roles.roleIn(user, team.id)))
   }
@@ -154,7 +149,7 @@ export class Access<
   }
 
   /** Lets the policies of this request know that a membership has changed. */
-  know(user: Actor, team: string, member: Member | undefined): void {
+  know(user: Actor, team: string, member: Membership | undefined): void {
     const known: KnownUser = knownUsers.get(user) ?? { memberships: new Map(), isAdministrator: false }
     const memberships = new Map(known.memberships)
     if (member) memberships.set(team, { id: member.id, role: member.role, team })

@@ -19,25 +19,20 @@ const maxMembers = 1000
 const maxTeams = 200
 
 /** The methods of `teamMembers()` that change who is in a team. */
-export class Changes<
-  Team extends Model,
-  Member extends Membership,
-  Invited extends Invitation,
-  Role extends string,
-> {
+export class Changes {
   private readonly lifetime: number
 
   constructor(
     private readonly database: Database,
-    private readonly options: TeamOptions<Team, Member, Invited, Role>,
-    private readonly access: Access<Team, Member, Invited, Role>,
+    private readonly options: TeamOptions,
+    private readonly access: Access,
   ) {
     this.lifetime = milliseconds(options.expires ?? '7 days', 'The option "expires" of teamMembers()')
   }
 
   async create(
     ctx: Context | EntityManager,
-    team: Team,
+    team: Model,
     user?: Actor,
   ): Promise<ValidationErrors | undefined> {
     if (ctx instanceof EntityManager) {
@@ -52,7 +47,7 @@ export class Changes<
   /** Saves a team and its first member. */
   private async found(
     tx: EntityManager,
-    team: Team,
+    team: Model,
     user: Actor | undefined,
     save: (record: Model) => Promise<ValidationErrors | undefined>,
     ctx?: Context,
@@ -67,7 +62,7 @@ export class Changes<
     return memberErrors
   }
 
-  async invite(ctx: Context, invitation: Invited): ReturnType<TeamMembers['invite']> {
+  async invite(ctx: Context, invitation: Invitation): ReturnType<TeamMembers['invite']> {
     return inTransaction(ctx, async ({ tx }) => {
       const { team, user, rank } = await this.access.enter(ctx, invitation)
       const errors = (await ctx.validate(invitation)) ?? new ValidationErrors()
@@ -104,12 +99,12 @@ export class Changes<
     return undefined
   }
 
-  async findInvitation(token: unknown): Promise<Invited> {
+  async findInvitation(token: unknown): Promise<Invitation> {
     return this.database.read((tx) => this.readInvitation(tx, token, true))
   }
 
   /** @throws InvitationGone (410) when no invitation with the token is open */
-  private async readInvitation(tx: EntityManager, token: unknown, withTeam = false): Promise<Invited> {
+  private async readInvitation(tx: EntityManager, token: unknown, withTeam = false): Promise<Invitation> {
     const { invitation } = this.options
     const { relations } = this.database.getMetadata(invitation)
     const names = withTeam ? relations.map(({ propertyName }) => [propertyName, true] as const) : []
@@ -119,7 +114,7 @@ export class Changes<
     throw new InvitationGone()
   }
 
-  accept(ctx: Context, token: unknown, user: Actor): Promise<Member> {
+  accept(ctx: Context, token: unknown, user: Actor): Promise<Membership> {
     return inTransaction(ctx, async ({ tx }) => {
       const { membership, invitation, team } = this.options
       const id = teamIn(token)
@@ -146,7 +141,7 @@ export class Changes<
     })
   }
 
-  changeRole(ctx: Context, membership: Member, role: unknown): Promise<ValidationErrors | undefined> {
+  changeRole(ctx: Context, membership: Membership, role: unknown): Promise<ValidationErrors | undefined> {
     return inTransaction(ctx, async ({ tx }) => {
       const { team, rank } = await this.access.enter(ctx, membership)
       const present = await this.presentRole(tx, membership)
@@ -164,7 +159,7 @@ export class Changes<
     })
   }
 
-  remove(ctx: Context, record: Member | Invited): Promise<void> {
+  remove(ctx: Context, record: Membership | Invitation): Promise<void> {
     return inTransaction(ctx, async ({ tx }) => {
       const { team, rank } = await this.access.enter(ctx, record)
       const present = await this.presentRole(tx, record)
@@ -174,17 +169,20 @@ export class Changes<
       await writeGuarded(record, (one) => ctx.destroy(one))
       const user = userOf(ctx)
       if (isMember && user?.id === record.user_id) this.access.know(user, team, undefined)
+      const { tokens } = this.options
+      const own = { [this.access.key]: team, user_id: Reflect.get(record, 'user_id') as unknown }
+      if (isMember && tokens) await tx.delete(tokens, own)
     })
   }
 
   /** Finds a membership as it is now, also in a transaction that has read earlier. */
-  private findMember(tx: EntityManager, where: object): Promise<Member | null> {
+  private findMember(tx: EntityManager, where: object): Promise<Membership | null> {
     const { membership } = this.options
     return tx.findOne(membership, { where, ...lockOption(tx, tx.dataSource.getMetadata(membership)) })
   }
 
   /** The role of a membership or an invitation, as it is stored now. */
-  private async presentRole(tx: EntityManager, record: Member | Invited): Promise<unknown> {
+  private async presentRole(tx: EntityManager, record: Membership | Invitation): Promise<unknown> {
     const model =
       record instanceof this.options.membership ? this.options.membership : this.options.invitation
     const [row] = await this.access.lockRows(tx, model, { id: record.id })
@@ -217,7 +215,7 @@ export class Changes<
     return (await tx.countBy(this.options.membership, { user_id: user.id } as object)) >= maxTeams
   }
 
-  private newMember(team: string, user: Actor, role: string): Member {
+  private newMember(team: string, user: Actor, role: string): Membership {
     const values = { [this.access.key]: team, user_id: user.id, role }
     return Object.assign(new this.options.membership(), values)
   }

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm'
+import type { ApiToken } from '../auth/index.js'
 import type { Duration } from '../extension.js'
 import type { Context, JobContext, Middleware, Model, ValidationErrors } from '../index.js'
 import type { RolePolicyClass } from './role-policy.js'
@@ -26,10 +27,10 @@ export interface Invitation extends Model {
 
 /** The options of `teamMembers`. */
 export interface TeamOptions<
-  Team extends Model,
-  Member extends Membership,
-  Invited extends Invitation,
-  Role extends string,
+  Team extends Model = Model,
+  Member extends Membership = Membership,
+  Invited extends Invitation = Invitation,
+  Role extends string = string,
 > {
   team: new () => Team
   membership: new () => Member
@@ -40,6 +41,8 @@ export interface TeamOptions<
   // The application has its own class of users.
   // oxlint-disable-next-line no-explicit-any
   administrators?(user: any): boolean
+  /** The model of bearer tokens. Those of one team are deleted when their user leaves it. */
+  tokens?: new () => ApiToken
   /** The time for which an invitation is open (7 days). */
   expires?: Duration
 }

@@ -18,7 +18,7 @@ export async function emptyTeam(job: JobContext, team: Model): Promise<number> {
     const chain = chainsOf(metadata).find(
       ({ model, members }) => model.target === team.constructor && !members,
     )
-    return chain && !isGuarded(metadata.target) ? [{ metadata, chain }] : []
+    return chain && !isGuarded(metadata) ? [{ metadata, chain }] : []
   })
   let count = 0
   let refusal: unknown

@@ -65,5 +65,5 @@ export function teamMembers<
     changeRole: changes.changeRole.bind(changes),
     remove: changes.remove.bind(changes),
     empty: emptyTeam,
-  }) as TeamMembers<Team, Member, Invited, Role>
+  }) as unknown as TeamMembers<Team, Member, Invited, Role>
 }

@@ -1,7 +1,13 @@
 import type { EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { App } from '../application/application.js'
-import { filesOf, kindOf, relationIdsOf, type AttributeKind } from '../models/attributes/attributes.js'
+import {
+  filesOf,
+  kindOf,
+  nestedListsOf,
+  relationIdsOf,
+  type AttributeKind,
+} from '../models/attributes/attributes.js'
 import { rulesOf } from '../models/attributes/plain-attributes.js'
 import type { Database } from '../database/database.js'
 import { newId } from '../models/ids.js'
@@ -72,7 +78,24 @@ export class Factory {
     values: Partial<T>,
     around: ReadonlyMap<string, unknown>,
   ): Promise<T> {
-    const record = this.build(model, values)
+    const record = await this.fill(this.build(model, values), around)
+    await this.addFiles(record)
+    const errors = await this.database.transaction((tx) => saveRecord(unscopedWork(tx), record))
+    if (errors) throw new FactoryError(model.name, errors)
+    return record
+  }
+
+  /**
+   * Creates the records that a record needs: those to which it refers, and as many lines as it must have.
+   *
+   * @param key the column with the key of the record whose line it is, which is set when that is saved
+   */
+  private async fill<T extends Model>(
+    record: T,
+    around: ReadonlyMap<string, unknown>,
+    key?: ColumnMetadata,
+  ): Promise<T> {
+    const model = record.constructor as ModelClass<T>
     const metadata = this.database.getMetadata(model)
     const enclosing = new Set(enclosuresOf(metadata).map(({ key }) => key))
     const inside = new Map(around)
@@ -83,7 +106,7 @@ export class Factory {
     )
     for (const column of columns) {
       const { referencedColumn, propertyName, relationMetadata } = column
-      if (!referencedColumn || Reflect.get(record, propertyName) !== undefined) continue
+      if (!referencedColumn || column === key || Reflect.get(record, propertyName) !== undefined) continue
       // The key of a record that is given is assigned when this one is saved.
       if (relationMetadata && Reflect.get(record, relationMetadata.propertyName) !== undefined) continue
       const { entityMetadata } = referencedColumn
@@ -96,10 +119,25 @@ export class Factory {
       Reflect.set(record, propertyName, container ?? (await make()))
       if (enclosing.has(column)) await this.addContainers(record, metadata, inside)
     }
-    await this.addFiles(record)
-    const errors = await this.database.transaction((tx) => saveRecord(unscopedWork(tx), record))
-    if (errors) throw new FactoryError(model.name, errors)
+    await this.addLines(record, metadata, inside)
     return record
+  }
+
+  /** Adds as many lines as a record must have. */
+  private async addLines(
+    record: Model,
+    metadata: EntityMetadata,
+    inside: ReadonlyMap<string, unknown>,
+  ): Promise<void> {
+    for (const { name, min } of nestedListsOf(record.constructor)) {
+      const relation = metadata.findRelationWithPropertyPath(name)
+      if (!relation?.inverseRelation || Reflect.get(record, name) !== undefined) continue
+      const [key] = ownKeysOf(relation.inverseRelation)
+      const lines: Model[] = []
+      while (lines.length < min)
+        lines.push(await this.fill(this.build(classOf(relation.inverseEntityMetadata)), inside, key))
+      Reflect.set(record, name, lines)
+    }
   }
 
   /** Makes a new user a member of the team to whose record the user will belong. */

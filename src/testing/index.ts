@@ -17,7 +17,7 @@ export {
 export { Factory, type Defaults, type ModelClass } from './factory.js'
 export { sampleFile, type SampleFileOptions } from './sample-file.js'
 export { describeResource } from './resource/describe-resource.js'
-export type { JsonValues, ResourceDescription, RouteWord } from './resource/description.js'
+export type { JsonValues, NestedDescription, ResourceDescription, RouteWord } from './resource/description.js'
 export { describePolicy, signInFor } from './policies.js'
 export { describeIsolation } from './team-isolation.js'
 export { expectQueries } from './expect-queries.js'

@@ -19,28 +19,39 @@ import type { Client } from './client.js'
  * @returns whether the policy allows it
  */
 export async function signInFor(client: Client, ability: string, record: Model): Promise<boolean> {
-  const { app } = client
-  const policy = policyOf(app, record.constructor)
-  const signIn = async (user: Model, allowed: boolean) => {
-    await client.helper('signIn')(client, user)
-    return allowed
+  const people: Person[] = []
+  for await (const person of peopleFor(client, ability, record)) {
+    people.push(person)
+    if (person.isAllowed) break
   }
-  const allows = async (user: Model | object) =>
-    !policy || isAllowed(policy, ability, user, record, client.tx)
+  const person =
+    people.find(({ isAllowed }) => isAllowed) ?? people.findLast(({ role }) => role) ?? people.at(-1)
+  await client.helper('signIn')(client, await person?.make())
+  return person?.isAllowed === true
+}
+
+/** Somebody who can be signed in. */
+interface Person {
+  /** The role in the team of the record; undefined if the person needs none. */
+  role?: string
+  isAllowed: boolean
+  make(): Promise<Model>
+}
+
+/** Those who could do something with a record: the roles in its team, the lowest first, the users to whom it refers, and any user. */
+export async function* peopleFor(client: Client, ability: string, record: Model): AsyncGenerator<Person> {
+  const policy = policyOf(client.app, record.constructor)
+  const allows = async (user: object) => !policy || isAllowed(policy, ability, user, record, client.tx)
   const members = policy && membersOf(policy)
   const team = members && teamOf(members, record)
-  if (team) {
+  if (members && team)
     for (const role of members.roles.names.toReversed()) {
-      if (!(await allows(members.assume({ id: newId() }, String(team.id), role)))) continue
-      return signIn(await client.helper('makeMember')(team, role), true)
+      const isAllowed = await allows(members.assume({ id: newId() }, team.id, role))
+      yield { role, isAllowed, make: () => client.helper('makeMember')(team, role) }
     }
-  }
   const anybody = await client.helper('makeUser')()
-  for (const user of [...(await findOwners(client, record, anybody)), anybody]) {
-    const isMember = await allows(user)
-    if (isMember) return signIn(user, true)
-  }
-  return signIn(team ? await client.helper('makeMember')(team, members.roles.names[0]) : anybody, false)
+  for (const user of [...(await findOwners(client, record, anybody)), anybody])
+    yield { isAllowed: await allows(user), make: async () => user }
 }
 
 /** A policy that extends `RolePolicy`. */

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto'
+import { crc32, deflateSync } from 'node:zlib'
 import { expect } from 'chai'
 import sharp from 'sharp'
 import type { Database } from '../../../src/index.js'
@@ -74,6 +76,46 @@ describe('Variants, signed URLs and uploads before a record', () => {
     Reflect.deleteProperty(byteStore, 'read')
   })
 
+  it('neither end nor block the process, whatever an image contains', async () => {
+    const flat = sharp({ create: { width: 300, height: 300, channels: 3, background: 'red' } })
+    const [large, jpeg, gif] = [await flat.png().toBuffer(), photo, await flat.resize(9).gif().toBuffer()]
+    const small = Buffer.from(large)
+    small.writeUInt32BE(2, 16)
+    const svg = '<svg xmlns="http://www.w3.org/2000/svg"><image href="file:///etc/passwd"/></svg>'
+    const text = deflateSync(Buffer.alloc(50_000_000))
+    const hostile: Record<string, Buffer> = {
+      'another size in its header than in its data': small,
+      'a header and no more': png(1000, 1000),
+      'a text that unpacks to 9 MB': Buffer.concat([
+        large.subarray(0, 33),
+        chunk('zTXt', Buffer.concat([Buffer.from('Comment\0\0'), text.subarray(0, 9000)])),
+        large.subarray(33),
+      ]),
+      'an SVG behind the signature of a PNG': Buffer.concat([png(20, 20), Buffer.from(svg)]),
+      'half of a JPEG': jpeg.subarray(0, jpeg.length / 2),
+      'a JPEG with 4,000 comments': Buffer.concat([
+        jpeg.subarray(0, jpeg.indexOf(Buffer.from('ffda', 'hex'))),
+        Buffer.concat(Array.from({ length: 4000 }, () => Buffer.from('fffe0002', 'hex'))),
+        jpeg.subarray(jpeg.indexOf(Buffer.from('ffda', 'hex'))),
+      ]),
+      'a GIF with trailing frames': Buffer.concat([
+        gif.subarray(0, -1),
+        ...Array.from({ length: 200 }, () => gif.subarray(-20, -1)),
+        gif.subarray(-1),
+      ]),
+      'noise behind the signature of a JPEG': Buffer.concat([jpeg.subarray(0, 200), randomBytes(5000)]),
+    }
+    for (const [what, content] of Object.entries(hostile)) {
+      const form = formWith({ name: 'Lamp' }, [['photo', 'lamp.jpg', content]])
+      const { status, json } = await site.post('/items', { form, accept: 'json' })
+      expect(status, what).to.be.oneOf([201, 422])
+      if (status === 201)
+        expect((await site.get(json.photo.variants.thumb)).status, what).to.be.oneOf([200, 404])
+      else expect(json.codes.photo?.[0], what).to.be.oneOf(['file_type', 'image_size'])
+      expect((await site.get('/items', { accept: 'json' })).status, what).to.equal(200)
+    }
+  })
+
   it('let anybody with a signed URL read one file until it expires, or is removed', async () => {
     const item = await create()
     const [row] = await files.internal.table.find([item.photo.id])
@@ -128,3 +170,12 @@ describe('Variants, signed URLs and uploads before a record', () => {
     expect((await find(item.json.id)).name).to.equal('Lamp')
   })
 })
+
+/** A chunk of a PNG. */
+function chunk(type: string, data: Buffer): Buffer {
+  const body = Buffer.concat([Buffer.from(type), data])
+  const ends = [Buffer.alloc(4), Buffer.alloc(4)] as const
+  ends[0].writeUInt32BE(data.length)
+  ends[1].writeUInt32BE(crc32(body))
+  return Buffer.concat([ends[0], body, ends[1]])
+}

@@ -84,6 +84,17 @@ describeOnce('The generator of files', () => {
     expect(app.tree()).to.deep.equal(before)
   })
 
+  it('writes specs that pass for an API without accounts, beside pages', () => {
+    const attributes = ['paper:file', 'number:int']
+    const attachment = { attributes, spec: 'full' as const, api: true }
+    generate(app.folder, resourceActions(app.folder, 'attachment', attachment))
+    const compiled = app.compile()
+    expect(compiled.status, compiled.output).to.equal(0)
+    const { failures, passes } = app.reportSpecs('--grep', '^Attachment')
+    expect(failures).to.deep.equal([])
+    expect(passes).to.be.greaterThan(8)
+  })
+
   it('sets up the files with a migration that adds them to a table', () => {
     const actions = migrationActions(app.folder, 'add_photo_to_posts', ['photo:nulls.image', 'papers:files'])
     generate(app.folder, actions)

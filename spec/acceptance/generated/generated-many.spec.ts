@@ -37,6 +37,54 @@ const RESOURCES: [name: string, attributes: string[], options: ResourceArguments
   ['api/v1/task', ['title', 'due_on:nulls.date'], { ...all, import: 'id', api: true }],
 ]
 
+/** Sends requests for many parts, with each call of `ctx.authorize` removed in turn. The numbers of the calls are those in the file. */
+const removals = `
+import { expect } from 'chai'
+import { Part } from '../src/models/part.js'
+import { client, factory, isolate } from './support/app.js'
+import { makeUser, signIn } from './support/users.js'
+
+const rows = [
+  ['new', []],
+  ['create', ['import of a new line']],
+  ['edit', []],
+  ['update', ['import of an old line', 'bulk update']],
+  ['destroy', ['bulk destroy']],
+  ['archive', ['bulk archive']],
+  ['nothing', []],
+]
+describe('Without ctx.authorize', () => {
+  isolate()
+  for (const [number, [handler, failing]] of rows.entries())
+    it('in ' + handler, async () => {
+      const owner = await makeUser()
+      await signIn(client, owner)
+      const { id } = await factory.make(Part, { user_id: owner.id, sku: 'old', name: 'Old' })
+      const load = (lines) => client.post('/parts/import', {
+        body: 'sku,name,state\\n' + lines, accept: 'json', headers: { 'Content-Type': 'text/csv' },
+      })
+      const bulk = (action) => client.post('/parts/bulk/' + action, { json: { ids: [id], name: 'Bulk' }, accept: 'json' })
+      const requests = {
+        'import of a new line': () => load('new,New,draft'),
+        'import of an old line': () => load('old,New,sold'),
+        'bulk update': () => bulk('update'),
+        'bulk archive': () => bulk('archive'),
+        'bulk destroy': () => bulk('destroy'),
+      }
+      const stored = async () => (await client.get('/parts', { accept: 'json' })).text
+      for (const [name, send] of Object.entries(requests)) {
+        globalThis.removed = undefined
+        const before = await stored()
+        globalThis.removed = number
+        const { status } = await send()
+        expect(status, name).to.equal(failing.includes(name) ? 500 : 200)
+        globalThis.removed = undefined
+        if (status === 500) expect(await stored()).to.equal(before)
+      }
+    })
+})
+`
+
 describe('Generated resources with --csv, --import and --bulk', () => {
   let app: Application
   let before_: Record<string, string>
@@ -84,6 +132,21 @@ describe('Generated resources with --csv, --import and --bulk', () => {
     const { passes, failures } = app.reportSpecs('--grep', others, '--invert')
     expect(failures).to.deep.equal([])
     expect(passes).to.be.above(20)
+  })
+
+  itOnce('are a 500 that stores nothing without any one of their calls of ctx.authorize', function () {
+    // It waits for a program, which ends.
+    this.timeout(0)
+    const path = 'dist/src/actions/parts.js'
+    const handlers = app.read(path)
+    let number = 0
+    const call = () => `(globalThis.removed === ${number++} ? Object : ctx.authorize.bind(ctx))(`
+    app.write(path, handlers.replaceAll('ctx.authorize(', call))
+    app.write('dist/spec/removals.spec.js', removals)
+    const report = app.reportSpecs('dist/spec/removals.spec.js')
+    app.write(path, handlers)
+    expect(report).to.deep.equal({ passes: 7, failures: [] })
+    expect(number).to.equal(6)
   })
 
   itOnce('are taken back by kit destroy', async () => {

@@ -2,11 +2,14 @@ import { expect } from 'chai'
 import { rmSync } from 'node:fs'
 import { authActions, type AuthOptions } from '../../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../../src/generator/files/files.js'
+import { jobActions } from '../../../src/generator/job-generator.js'
+import { migrationActions } from '../../../src/generator/migration-generator.js'
 import { resourceActions, resourceDestruction } from '../../../src/generator/resource-generator.js'
 import type { ResourceArguments } from '../../../src/generator/arguments/command-line.js'
 import { teamActions, teamDestruction, type TeamArguments } from '../../../src/generator/team-generator.js'
 import { Application, INDEPENDENT_OF_ENGINE } from '../../support/applications/generated.js'
 import { newDatabase } from '../../support/databases.js'
+import { codeBlocks } from '../../support/documentation/code-blocks.js'
 import { describeOnce, engine, itOnce } from '../../support/engine.js'
 
 const own = { owner: 'branch' }
@@ -130,37 +133,53 @@ describe('A generated team', () => {
     },
   )
 
-  /** Runs some specs of the application, of whose compiled file some parts are removed meanwhile. */
-  function failuresWithout(path: string, part: string | RegExp, specs: string): string {
-    const compiled = app.read(path)
-    const changed = compiled.replaceAll(part, '')
-    expect(changed).to.not.equal(compiled)
-    app.write(path, changed)
+  /** Runs some specs of the application, with changes of compiled files, and returns what fails. */
+  function failuresAfter(changes: Record<string, (code: string) => string>, specs: string): string[] {
+    const compiled = Object.keys(changes).map((path) => [path, app.read(path)] as const)
+    for (const [path, code] of compiled) {
+      const changed = changes[path]?.(code) ?? code
+      expect(changed, path).to.not.equal(code)
+      app.write(path, changed)
+    }
     const { failures } = app.reportSpecs('--grep', specs)
-    app.write(path, compiled)
-    return failures.join('\n')
+    for (const [path, code] of compiled) app.write(path, code)
+    return failures
   }
 
-  itOnce('needs no @Within below the path of a team', function () {
-    this.timeout(0)
-    const part = /^ *Within\('branch'\),?\n/gm
-    const specs = '^RentalsResource .*JSON|isolation of teams holds in .*/rentals'
-    expect(failuresWithout('dist/src/models/rental.js', part, specs)).to.equal('')
-  })
-
   itOnce(
-    'has specs that fail without ctx.authorize in a handler that writes, and without the roles',
+    'has specs of handlers that stay right without @Within, and when a policy allows nothing',
     function () {
       this.timeout(0)
-      const calls = /await ctx\.authorize\(\w+\);/g
-      const failures = failuresWithout('dist/src/actions/rentals.js', calls, '^RentalsResource .*JSON')
-      for (const title of ['creates a', 'updates a', 'destroys a', 'return changes a'])
-        expect(failures).to.include(`RentalsResource handlers ${title} rental`)
-      expect(failures).to.include('500')
-      const start = failuresWithout('dist/src/app.js', 'app.use(branches);', '^RentalsResource .*JSON')
-      expect(start).to.include('Declare it above the resource, below authenticate(): app.use(branches).')
+      const withoutIt = (code: string) => code.replaceAll(/^ *Within\('branch'\),?\n/gm, '')
+      const allowNothing = (code: string) =>
+        code
+          .replaceAll(/return this\.atLeast\([^;]*\)/g, 'return false')
+          .replace(
+            'destroy(',
+            "archive(user, rental) { return this.atLeast('owner', user, rental) }\n destroy(",
+          )
+      const failures = failuresAfter(
+        { 'dist/src/models/rental.js': withoutIt, 'dist/src/policies/rental.js': allowNothing },
+        'Rental|Note|isolation of teams holds in .*/rentals',
+      )
+      expect(failures).to.have.length(5)
+      for (const failure of failures) expect(failure).to.match(/^RentalPolicy allows \w+ from \w+ up: /)
     },
   )
+
+  itOnce('has specs that fail without one ctx.authorize, and without the roles', function () {
+    this.timeout(0)
+    const withoutCalls = (code: string) => code.replaceAll(/await ctx\.authorize\(.*?\);/g, '')
+    const handlers = ['new', 'edit', 'create', 'update', 'destroy', 'return', 'import']
+    const specs = 'RentalsResource handlers .* returns 403 to roles'
+    const failures = failuresAfter({ 'dist/src/actions/rentals.js': withoutCalls }, specs)
+    expect(failures.map((failure) => /, which the policy refuses/.test(failure))).to.deep.equal(
+      handlers.map(() => true),
+    )
+    const withoutRoles = (code: string) => code.replace('app.use(branches);', '')
+    const [start] = failuresAfter({ 'dist/src/app.js': withoutRoles }, specs)
+    expect(start).to.include('Declare it above the resource, below authenticate(): app.use(branches).')
+  })
 
   itOnce('is taken back by kit destroy', () => company.expectDestroyed())
 })
@@ -216,18 +235,87 @@ describe('The link of an invitation', () => {
 
 describeOnce('A generated team of an API', () => {
   const app = Application.api()
+  let company: Company
 
   after(() => app.remove())
 
   it('has specs that pass, with two roles', async function () {
     this.timeout(0)
     const resources = RESOURCES.filter(([name]) => ['customer', 'item', 'rental', 'note'].includes(name))
-    const company = new Company(app, {}, {}, resources)
+    company = new Company(app, {}, {}, resources)
     expect(await app.unformatted()).to.deep.equal([])
     expect(app.compile()).to.deep.equal({ status: 0, output: '' })
     const { passes, failures } = app.reportSpecs('--grep', OF_ACCOUNTS, '--invert')
     expect(failures).to.deep.equal([])
     expect(passes).to.be.above(90)
-    await company.expectDestroyed()
+  })
+
+  it('has a branch with a short address, counts by SQL, and a job that deletes it, as the handbook says', function () {
+    this.timeout(0)
+    rmSync(app.path('node_modules'), { force: true })
+    const before = app.tree()
+    const codeOf = (part: string) =>
+      codeBlocks().find(({ page, code }) => page === 'docs/teams.md' && code.includes(part))?.code ?? ''
+    generate(app.folder, migrationActions(app.folder, 'add_slug_to_branches', ['slug:string:unique']))
+    generate(app.folder, jobActions(app.folder, 'delete_branch'))
+    app.write('src/jobs/delete_branch.ts', codeOf('class DeleteBranch'))
+    const model = 'src/models/branch.ts'
+    const slug = "  @Column('varchar')\n  slug!: string\n\n"
+    app.write(model, app.read(model).replace(/^ +@Column\(/m, `${slug}$&`))
+    const routes = ['/b/{slug}', '/rental-counts'].map(codeOf)
+    const found = "import { Branch } from './models/branch.js'\n"
+    app.write('src/app.ts', [found, app.read('src/app.ts'), ...routes].join('\n'))
+    app.write('spec/jobs/delete_branch.spec.ts', RECIPES)
+    expect(app.compile()).to.deep.equal({ status: 0, output: '' })
+    const { passes, failures } = app.reportSpecs('dist/spec/jobs/delete_branch.spec.js')
+    expect(failures).to.deep.equal([])
+    expect(passes).to.equal(2)
+    rmSync(app.path('node_modules'), { force: true })
+    for (const [path, text] of Object.entries(app.tree()))
+      if (!(path in before)) rmSync(app.path(path), { recursive: true, force: true })
+      else if (before[path] !== text) app.write(path, before[path] ?? '')
+  })
+
+  it('is taken back by kit destroy', () => company.expectDestroyed())
+})
+
+/** A spec of what the recipes of docs/teams.md add to an application. */
+const RECIPES = `
+import { expect } from 'chai'
+import { database } from '../../src/database.js'
+import { jobs } from '../../src/jobs.js'
+import { DeleteBranch } from '../../src/jobs/delete_branch.js'
+import { Branch } from '../../src/models/branch.js'
+import { Rental } from '../../src/models/rental.js'
+import { client, factory, isolate } from '../support/app.js'
+import { makeBranch, makeMember } from '../support/branches.js'
+import { makeUser, signIn } from '../support/users.js'
+
+describe('The recipes', () => {
+  isolate()
+
+  it('find a branch by its slug, and count its rentals, for members alone', async () => {
+    const [berlin, bonn] = [await makeBranch({ slug: 'berlin' }), await makeBranch({ slug: 'bonn' })]
+    const rental = await factory.make(Rental, { branch_id: berlin.id })
+    await factory.make(Rental, { branch_id: bonn.id })
+    const counts = \`/branches/\${berlin.id}/rental-counts\`
+    await signIn(client, await makeMember(berlin))
+    expect((await client.get('/b/berlin')).location).to.equal(\`/branches/\${berlin.id}\`)
+    const [count, ...others] = (await client.get(counts)).json
+    expect(others).to.deep.equal([])
+    expect({ ...count, count: Number(count.count) }).to.deep.equal({ customer_id: rental.customer_id, count: 1 })
+    await signIn(client, await makeUser())
+    for (const path of ['/b/berlin', counts]) expect((await client.get(path)).status).to.equal(404)
+  })
+
+  it('delete a branch with its records, and no other', async () => {
+    const [berlin, bonn] = [await makeBranch(), await makeBranch()]
+    for (const { id } of [berlin, berlin, bonn]) await factory.make(Rental, { branch_id: id })
+    const { manager } = database
+    await jobs.enqueue(manager, DeleteBranch, { branch_id: berlin.id })
+    await jobs.drain()
+    expect(await manager.findBy(Branch, { id: berlin.id })).to.deep.equal([])
+    expect(await manager.countBy(Rental, {})).to.equal(1)
   })
 })
+`

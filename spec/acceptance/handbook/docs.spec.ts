@@ -434,6 +434,7 @@ import { Model } from 'resource-kit'
 
 export class Branch extends Model {
   name!: string
+  slug!: string
 }
 `,
   'src/models/membership.ts': `

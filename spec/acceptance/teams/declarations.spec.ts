@@ -34,7 +34,6 @@ class Stranger extends Model {
   @Column('varchar') email!: string
 }
 
-/** It is declared as a membership, which holds for the whole process, so that no other spec may use it. */
 @Entity('customers')
 class Guest extends Model {
   @Column('uuid') branch_id!: string

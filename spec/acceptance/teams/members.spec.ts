@@ -100,12 +100,10 @@ describe('The members of teams', () => {
       await attempt(() => job.destroy(membership))
       await attempt(() => job.save(Object.assign(new Invitation(), { branch_id: branch.id })))
     })
-    const reason = 'because that checks neither roles nor the last owner.'
-    expect(results).to.deep.equal([
-      `ctx.save does not write a Membership, ${reason} Call changeRole or invite of teamMembers().`,
-      `ctx.destroy does not delete a Membership, ${reason} Call remove of teamMembers().`,
-      `ctx.save does not write an Invitation, ${reason} Call invite, accept or create of teamMembers().`,
-    ])
+    const messageOf = (model: string) =>
+      `ctx.save and ctx.destroy do not write a record of ${model}, because they check neither roles nor the last owner. ` +
+      'Call create, invite, accept, changeRole or remove of teamMembers().'
+    expect(results).to.deep.equal(['Membership', 'Membership', 'Invitation'].map(messageOf))
     expect(await company.roleOf(owner)).to.equal('owner')
   })
 
@@ -546,10 +544,14 @@ describe('The members of teams', () => {
         expect(codesOf(await make(id))).to.deep.equal({ status: 422, codes: { branch_id: ['reference'] } })
     })
 
-    it('have none when they leave', async () => {
-      await company.makeMember('owner')
+    it('have none when they leave, also when they come back', async () => {
+      const second = await company.makeMember('owner')
       await company.remove(owner, owner)
       expect((await company.send(token, 'GET', company.at('/customers'))).status).to.equal(401)
+      await company.invite(second, owner.email, 'clerk')
+      expect((await company.accept(owner)).status).to.equal(200)
+      expect((await company.send(token, 'GET', company.at('/customers'))).status).to.equal(401)
+      expect((await get(owner, company.at('/customers'))).status).to.equal(200)
     })
 
     it('of an administrator are those of a member', async () => {

@@ -23,6 +23,7 @@ const LINES = [
   `      ${attribute}: ${variable}.${attribute}_at_night,`,
   `    })`,
   `    expect(errors.map(({ property }) => property)).to.include('${attribute}_every_night')`,
+  `    await ctx.choices(${model}, ...(${variable}.lines ?? []).map(({ ${attribute}_id }) => ${attribute}_id))`,
 ]
 
 describe('breakLongLines', () => {

@@ -3,8 +3,11 @@
  * `KILL_AT`. With `SWEEP_AT`, a time in milliseconds, it sweeps at that time instead.
  */
 import 'reflect-metadata'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FileTable } from '../../../src/files/file-table.js'
+import { FolderStore } from '../../../src/files/stores/folder.js'
 import { itemsApp, openItemsAt } from './items.js'
 
 const point = process.env['KILL_AT'] ?? ''
@@ -39,21 +42,28 @@ const { app, files } = itemsApp(database, process.env['ITEMS_FOLDER'] ?? '', {
 })
 const table: FileTable = files.internal.table
 const store = await files.internal.open()
-surround(table, 'insert', 'row')
+surround(table, 'add', 'row')
 surround(table, 'keep', 'keep')
 surround(table, 'detach', 'detach')
 surround(table, 'delete', 'delete')
 surround(store, 'write', 'bytes')
 surround(store, 'remove', 'remove')
-if (point === 'within bytes')
+if (point === 'within bytes' && store instanceof FolderStore)
   store.write = async (key) => {
     // The beginning of the bytes, as a copy to another disk leaves it.
-    const { folder } = store as unknown as { folder: string }
-    const { mkdirSync } = await import('node:fs')
-    mkdirSync(`${folder}/${key.slice(0, 2)}/${key.slice(2, 4)}`, { recursive: true })
-    writeFileSync(`${folder}/${key.slice(0, 2)}/${key.slice(2, 4)}/${key}`, 'half')
+    const folder = join(store.folder, key.slice(0, 2), key.slice(2, 4))
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, key), 'half')
     reach('within bytes')
   }
+else if (point === 'within bytes') {
+  const write = store.write.bind(store)
+  store.write = async (key, file) => {
+    void write(key, file)
+    await delay(5)
+    reach('within bytes')
+  }
+}
 const address = await app.listen(0, '127.0.0.1')
 process.send?.(address)
 if (sweepAt > 0) {

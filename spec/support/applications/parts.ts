@@ -220,7 +220,7 @@ const noted =
     'supplier.code',
     'created_at',
   ],
-  import: { key: 'sku', maxLines: 5000 },
+  import: { key: 'sku', maxLines: 10_000 },
   bulk: ['archive', 'update', 'destroy'],
 })
 export class PartsResource extends BaseResource {
@@ -316,20 +316,24 @@ class OffersResource extends BaseResource {
   }
 }
 
-function open(url: string): Promise<Database> {
+/** Opens a database that may have the tables of the parts. */
+export function openParts(url: string): Promise<Database> {
   const models = [Supplier, Part, Offer]
   return new Database({ test: { url }, models, migrations: [CreateParts1790000000000] }, 'test').open()
 }
 
 /** A database with the tables of the parts. */
 export async function partsDatabase(): Promise<Database> {
-  return open(
-    await databaseWithTables('parts', async (url) => {
-      const database = await open(url)
-      await database.migrate()
-      await database.close()
-    }),
-  )
+  return openParts(await partsUrl())
+}
+
+/** The url of a database with the tables of the parts. */
+export function partsUrl(): Promise<string> {
+  return databaseWithTables('parts', async (url) => {
+    const database = await openParts(url)
+    await database.migrate()
+    await database.close()
+  })
 }
 
 /** A folder with the texts and the page of the parts. */
@@ -339,33 +343,51 @@ function writeFiles(): string {
   for (const locale of ['en-us', 'de', 'fr', 'es'])
     writeFileSync(
       join(folder, 'locales', `parts.${locale}.yaml`),
-      `- id: part.price\n  translation: ${locale === 'de' ? 'Preis' : 'Price'}\n`,
+      `- id: parts\n  translation: ${locale === 'de' ? 'Teile' : 'Parts'}\n- id: part.price\n  translation: ${locale === 'de' ? 'Preis' : 'Price'}\n`,
     )
   writeFileSync(
     join(folder, 'templates', 'parts.pug'),
     `extends /layout
 block title
-  = 'Parts'
+  = t('parts')
 block content
-  h1 Parts
-  a(href=query.csvUrl) CSV
-  a(href=partsImportPath()) Import
-  != bulkForm(query, pagination)
-  table
-    tr: th Name
-    each part in parts
-      tr
-        td!= bulkBox(part)
-        th(scope='row')= part.name
+  .page-header
+    h1= t('parts')
+    .actions
+      a.button(href=query.csvUrl)= t('kit.csv')
+      a.button(href=partsImportPath())= t('kit.import')
+  != filterForm(query)
+  if parts.length > 0
+    != bulkForm(query, pagination)
+    table.records
+      thead
+        tr
+          th(scope='col'): span.visually-hidden= t('kit.bulk')
+          th(scope='col')= label('part.name')
+      tbody
+        each part in parts
+          tr
+            td.select!= bulkBox(part)
+            th(scope='row')= part.name
+  != paginator(pagination)
 `,
   )
   return folder
 }
 let files: string | undefined
 
+/** The options of `partsApp`. */
+interface PartsOptions extends AppOptions {
+  hasCsrf?: boolean
+  aboveTransaction?: Middleware
+  belowTransaction?: Middleware
+}
+
+const pass: Middleware = (_ctx, next) => next()
+
 /** An application with the parts. The `X-User` header has the user, by default `ada`. */
-export function partsApp(database: Database, options: AppOptions & { hasCsrf?: boolean } = {}): App {
-  const { hasCsrf, ...settings } = options
+export function partsApp(database: Database, options: PartsOptions = {}): App {
+  const { hasCsrf, aboveTransaction = pass, belowTransaction = pass, ...settings } = options
   const folder = (files ??= writeFiles())
   const templates = join(folder, 'templates')
   const app = new App({ env: 'test', logger: pino({ enabled: false }), templates, ...settings })
@@ -375,7 +397,7 @@ export function partsApp(database: Database, options: AppOptions & { hasCsrf?: b
     Object.assign(ctx, { user: ctx.get('X-User') || 'ada' })
     return next()
   })
-  app.use(transaction(database))
+  app.use(aboveTransaction, transaction(database), belowTransaction)
   app.resource(SuppliersResource)
   app.resource(PartsResource)
   app.resource(OffersResource)

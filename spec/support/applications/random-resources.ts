@@ -38,6 +38,7 @@ const NAMES =
     ' ',
   )
 const SECRETS = ['api_token', 'password_digest', 'reset_token']
+const LISTS = ['line', 'entry', 'step']
 const ITEM_ROUTES = ['publish:post', 'approve:put', 'archive:delete', 'preview:get']
 const COLLECTION_ROUTES = ['drafts:get:collection', 'import:post:collection', 'sweep:delete:collection']
 
@@ -79,6 +80,7 @@ export class RandomResources {
       attributes: words,
       route: this.some(isSingular ? ITEM_ROUTES : [...ITEM_ROUTES, ...COLLECTION_ROUTES], 2),
       unique: uniques.map((columns) => columns.join(',')),
+      nested: random.chance(0.4) ? this.nested(model, isInTeam) : [],
       ...(!isSingular && random.chance(0.5) && this.list(attributes)),
       parent: parent?.name,
       owner,
@@ -115,6 +117,16 @@ export class RandomResources {
       ? [`${this.pick(SECRETS)}${random.chance(0.5) ? ':string:shown' : ''}`]
       : []
     return [...words, ...secret]
+  }
+
+  /** Lists of lines, which refer to no record that they are a part of. Their enums have values without spaces. */
+  private nested(model: string, isInTeam: boolean): string[] {
+    return this.some(LISTS, 2, 1).map((list) => {
+      const words = this.some(NAMES, 4, 1).map((name) => this.attribute(name, model, isInTeam))
+      const possible = words.filter((word) => !/:many:|:on hold/.test(word) && !isReferenceTo(word, model))
+      const own = possible.map((word) => word.replace(',on hold', ''))
+      return [list, ...(own.length > 0 ? own : ['amount:int'])].join(' ')
+    })
   }
 
   private attribute(name: string, model: string, isInTeam: boolean): string {
@@ -181,6 +193,10 @@ export function nameOf(index: number): string {
   return [adjective, NOUNS[index % NOUNS.length]].filter(Boolean).join('_')
 }
 
+function isReferenceTo(word: string, model: string): boolean {
+  return /references:(\w+)/i.exec(word)?.[1] === model
+}
+
 function canBeParent({ isSingular, depth }: RandomResource): boolean {
   return !isSingular && depth < 2
 }
@@ -204,6 +220,7 @@ export function commandOf(name: string, options: ResourceArguments): string {
     attributes = [],
     route: routes = [],
     unique: uniques = [],
+    nested = [],
     filter,
     sort,
     search,
@@ -215,6 +232,7 @@ export function commandOf(name: string, options: ResourceArguments): string {
     ...attributes.map((word) => (word.includes(' ') ? `'${word}'` : word)),
     ...routes.map((route) => `--route ${route}`),
     ...uniques.map((columns) => `--unique ${columns}`),
+    ...nested.map((list) => `--nested '${list}'`),
     ...Object.entries({ filter, sort, search, parent, owner }).flatMap(([option, value]) =>
       value ? `--${option}=${value}` : [],
     ),

@@ -35,6 +35,8 @@ export interface TreeResource {
   filters: string[]
   isSearched: boolean
   references: Reference[]
+  /** The references of its lines; undefined if it has no lines. */
+  lines: Reference[] | undefined
   /** The models of its parents, and of theirs. */
   above: string[]
   names: Names
@@ -93,6 +95,10 @@ export class RandomTrees {
     const word = `${isApi && !this.isApi && random.chance(0.5) ? 'api/v1/' : ''}${nameOf(this.count++)}`
     const names = namesOf(word, parent?.names, isSingular)
     const references = isPrivate ? this.references(made, parent, isSingular) : []
+    const lines =
+      isPrivate && random.chance(0.5)
+        ? this.references(made, parent, isSingular).filter(({ isList }) => !isList)
+        : undefined
     const unique = isPrivate && !isSingular && random.chance(0.5) ? 'serial' : undefined
     const lists = !isSingular && random.chance(0.7)
     const filters = lists ? references.filter(({ isList }) => !isList).map(({ name }) => name) : []
@@ -103,6 +109,7 @@ export class RandomTrees {
         search: 'title',
       }),
       ...(lists && random.chance(0.5) && { sort: '-created_at,title' }),
+      nested: lines ? [['line', 'title', ...lines.map(wordOf)].join(' ')] : [],
       parent: parent?.word,
       owner: isOwned ? 'user' : undefined,
       singular: isSingular,
@@ -123,6 +130,7 @@ export class RandomTrees {
       unique,
       filters,
       references,
+      lines,
       isSearched: lists,
       above: parent ? [parent.model, ...parent.above] : [],
       names,

@@ -335,6 +335,7 @@ export function teamsApplication(
     team: Branch,
     membership: Membership,
     invitation: Invitation,
+    tokens: Token,
     roles,
     administrators: (user: User) => user.admin,
   })

@@ -50,8 +50,10 @@ describe('The trees', () => {
   }
 
   function make(resource, world, user_id) {
+    const { lines = [], ...values } = valuesOf(resource, world)
     return factory.make(classOf(resource.model), {
-      ...valuesOf(resource, world),
+      ...values,
+      ...(resource.lines && { lines: lines.map((line) => Object.assign(new (classOf(resource.model + 'Line'))(), line)) }),
       ...(resource.parent && { [keyOf(resource.parent)]: worlds[world][resource.parent] }),
       ...(resource.isOwned && { user_id }),
     })
@@ -59,12 +61,11 @@ describe('The trees', () => {
 
   /** The attributes of a record whose references are inside of a world. */
   function valuesOf(resource, world, title = textOf(resource, world)) {
-    const references = resource.references.map(({ name, target, isList }) => {
-      const id = worlds[world][target]
-      return [name, isList ? [id] : id]
-    })
+    const idsOf = (references) =>
+      references.map(({ name, target, isList }) => [name, isList ? [worlds[world][target]] : worlds[world][target]])
+    const lines = resource.lines && [{ title, ...Object.fromEntries(idsOf(resource.lines)) }]
     const unique = resource.unique ? { [resource.unique]: title } : {}
-    return { title, ...unique, ...Object.fromEntries(references) }
+    return { title, ...unique, ...Object.fromEntries(idsOf(resource.references)), ...(lines && { lines }) }
   }
 
   const textOf = ({ model, isPrivate }, world) => (isPrivate ? 'planted-' + world : 'public') + '-' + model
@@ -95,7 +96,8 @@ describe('The trees', () => {
   }
 
   for (const resource of RESOURCES.filter(({ isPrivate }) => isPrivate)) describe(resource.model, () => {
-    const { references, isSingular, isApi } = resource
+    const { references, isSingular, isApi, lines } = resource
+    const all = [...references, ...(lines ?? []).map((one) => ({ ...one, isOfLine: true }))]
     /** The paths of its pages. */
     const pages = (world) => [
       ...(isSingular ? [] : [listOf(resource, world)]),
@@ -128,7 +130,7 @@ describe('The trees', () => {
     it('offers the records of its own parents', async () => {
       for (const path of isApi ? [] : pages('own').filter(isForm)) {
         const { text } = await client.get(path)
-        for (const reference of references) {
+        for (const reference of all) {
           expect(text, path).to.include('value="' + worlds.own[reference.target] + '"')
           if (mustBeInside(reference)) expect(text, path).to.not.include('value="' + worlds.second[reference.target] + '"')
         }
@@ -191,14 +193,14 @@ describe('The trees', () => {
       return byModel.get(target).above.some((one) => own.includes(one))
     }
 
-    for (const reference of references) {
-      const { name, target, isList } = reference
+    for (const reference of all) {
+      const { name, target, isList, isOfLine } = reference
       const forbidden = [
         ...(byModel.get(target).isPrivate ? ['foreign'] : []),
         ...(mustBeInside(reference) && !isSingular ? ['second'] : []),
       ]
       if (forbidden.length === 0) continue
-      it('refers to no ' + target + ' of others by ' + name, async () => {
+      it('refers to no ' + target + ' of others by ' + name + (isOfLine ? ' of a line' : ''), async () => {
         const wrong = []
         for (const [method, format] of requests()) {
           await makeRoom(method)
@@ -206,7 +208,8 @@ describe('The trees', () => {
             await makeRoom(method)
             const rest = method === 'POST' ? valuesOf(resource, 'own', 'a title') : {}
             const value = isList ? [worlds.own[target], id] : id
-            return sendAs(method, format, { ...rest, [name]: value })
+            const line = () => ({ ...valuesOf(resource, 'own').lines[0], [name]: id })
+          return sendAs(method, format, { ...rest, ...(isOfLine ? { lines: [line()] } : { [name]: value }) })
           }
           const missing = await send(unknown)
           expect(missing.status, method + format + missing.text).to.equal(422)
@@ -220,11 +223,12 @@ describe('The trees', () => {
         expect(wrong.join('; ')).to.equal('')
       })
 
-      it('shows nothing of a ' + target + ' of another user that is stored in ' + name, async () => {
+      it('shows nothing of a ' + target + ' of another user that is stored in ' + name + (isOfLine ? ' of a line' : ''), async () => {
         const id = worlds.foreign[target]
         if (!byModel.get(target).isPrivate) return
         const of = worlds.own[resource.model]
-        if (isList) await database.createQueryBuilder().relation(resource.model, reference.property).of(of).add(id)
+        if (isOfLine) await database.manager.update(resource.model + 'Line', { [keyOf(resource.model)]: of }, { [name]: id })
+        else if (isList) await database.createQueryBuilder().relation(resource.model, reference.property).of(of).add(id)
         else await database.manager.update(resource.model, of, { [name]: id })
         for (const path of pages('own')) {
           for (const accept of isForm(path) ? ['html'] : formats(resource)) {
@@ -240,6 +244,26 @@ describe('The trees', () => {
         expect(status, text).to.equal(200)
       })
     }
+
+    if (lines) it('changes no line of another record', async () => {
+      const line = valuesOf(resource, 'own').lines[0]
+      const where = (world) => ({ [keyOf(resource.model)]: worlds[world][resource.model] })
+      const linesOf = (world) => database.manager.findBy(resource.model + 'Line', where(world))
+      const wrong = []
+      for (const [method, format] of requests().filter(([method]) => method !== 'POST')) {
+        const send = (id) => sendAs(method, format, { lines: [{ ...line, id }] })
+        const missing = await send(unknown)
+        expect(missing.status, method + format + missing.text).to.equal(422)
+        for (const world of isSingular ? ['foreign'] : ['foreign', 'second']) {
+          const before = await linesOf(world)
+          const { status, text } = await send(before[0].id)
+          const differs = status === 422 ? difference(plain(text, before[0].id), plain(missing.text, unknown)) : status
+          if (differs) wrong.push([method, format, world, differs].join(' '))
+          expect(await linesOf(world)).to.deep.equal(before)
+        }
+      }
+      expect(wrong.join('; ')).to.equal('')
+    })
 
     it('is created and changed with the records of its parents', async () => {
       for (const [method, format] of requests()) {
@@ -268,7 +292,9 @@ describe('The trees', () => {
       if (accept === 'json') return client.request(method, path, { accept, json: values })
       if (accept === 'xml') return client.request(method, path, { accept, xml: { [resource.singular]: values } })
       await client.get('/')
-      return client.post(path, { form: { ...values, _method: method } })
+      const { lines: rows = [], ...others } = values
+      const fields = rows.flatMap((row, index) => Object.entries(row).map(([name, value]) => ['lines[' + index + '][' + name + ']', value]))
+      return client.post(path, { form: { ...others, ...Object.fromEntries(fields), _method: method } })
     }
   })
 })

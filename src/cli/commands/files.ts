@@ -48,9 +48,7 @@ async function withFiles(run: (files: StoredFiles) => Promise<string>): Promise<
         'app.extend(files) to src/app.ts.',
     )
   const { checkFiles } = await import('../../files/checks.js')
-  const { database } = files.internal
   try {
-    await database.open()
     await checkFiles(files.internal, app.logger)
     console.log(await run(files))
   } finally {

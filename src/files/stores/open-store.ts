@@ -15,44 +15,38 @@ import type { FileStore } from './store.js'
  */
 export async function openStore(env: string, credentials?: S3Bucket['credentials']): Promise<FileStore> {
   const name = env === 'test' ? 'TEST_FILES_URL' : 'FILES_URL'
-  const url = process.env[name] || (env === 'test' ? undefined : 'file:storage')
-  if (url === undefined) return new FolderStore(folderOfProcess())
-  if (url.startsWith('file:')) return new FolderStore(folderOf(url))
-  const bucket = url.startsWith('s3:') ? readBucket(name, url, credentials) : undefined
-  if (!bucket)
-    throw new DeclarationError(
-      `${name} is "${url}". Use a folder, such as file:storage or file:///srv/storage, or a bucket, such as ` +
-        's3://bucket/prefix?region=eu-central-1.',
-    )
+  const url = process.env[name] || (env === 'test' ? `file:${folderOfProcess()}` : 'file:storage')
+  if (url.startsWith('file://')) return new FolderStore(fileURLToPath(url))
+  if (url.startsWith('file:')) return new FolderStore(resolve(url.slice('file:'.length)))
+  const bucket = readBucket(name, url, credentials)
   // aws4fetch is loaded for buckets only.
   const { S3Store } = await import('./s3.js')
   return new S3Store(bucket)
 }
 
-function folderOf(url: string): string {
-  return url.startsWith('file://') ? fileURLToPath(url) : resolve(url.slice('file:'.length))
-}
-
-/** Reads `s3://bucket/prefix?region=eu-central-1&endpoint=https://...`; undefined if it is malformed. */
+/** Reads `s3://bucket/prefix?region=eu-central-1&endpoint=https://...`. */
 function readBucket(
   name: string,
   text: string,
   credentials: S3Bucket['credentials'] = () => credentialsIn(process.env),
-): S3Bucket | undefined {
-  if (!URL.canParse(text)) return undefined
-  const { hostname: bucket, pathname, searchParams } = new URL(text)
-  const region = searchParams.get('region') ?? process.env['AWS_REGION'] ?? ''
+): S3Bucket {
+  const { protocol, hostname: bucket, pathname, searchParams } = new URL(URL.canParse(text) ? text : 'none:')
   const endpoint = searchParams.get('endpoint')
-  if (bucket === '' || (endpoint !== null && !/^https?:\/\/[^/]/.test(endpoint))) return undefined
+  if (protocol !== 's3:' || bucket === '' || (endpoint !== null && !/^https?:\/\/[^/]/.test(endpoint)))
+    throw new DeclarationError(
+      `${name} is "${text}". Use a folder, such as file:storage or file:///srv/storage, or a bucket, such as ` +
+        's3://bucket/prefix?region=eu-central-1.',
+    )
+  const region = searchParams.get('region') ?? process.env['AWS_REGION'] ?? ''
   if (region === '')
     throw new DeclarationError(
       `${name} names the bucket ${bucket} without its region. Add it, as in s3://${bucket}?region=eu-central-1, or set AWS_REGION.`,
     )
   const prefix = pathname.replace(/^\/+/, '').replace(/([^/])$/, '$1/')
-  const host = endpoint
+  const url = endpoint
     ? `${endpoint.replace(/\/+$/, '')}/${bucket}/`
     : `https://${bucket}.s3.${region}.amazonaws.com/`
-  return { url: host + prefix, region, credentials }
+  return { url, prefix, region, credentials }
 }
 
 /** @throws DeclarationError when the variables are missing */

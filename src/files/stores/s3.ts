@@ -4,9 +4,9 @@ import * as https from 'node:https'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { text } from 'node:stream/consumers'
-import { setTimeout as delay } from 'node:timers/promises'
 import { AwsClient } from 'aws4fetch'
 import type { Logger } from 'pino'
+import { retry } from '../../extension.js'
 import { FileMissing, type FileStore, type LocalFile } from './store.js'
 
 /** The keys by which requests are signed. */
@@ -18,8 +18,10 @@ export interface S3Credentials {
 
 /** A bucket. */
 export interface S3Bucket {
-  /** The URL of the objects, with the prefix of their keys: `https://bucket.s3.eu-central-1.amazonaws.com/`. */
+  /** Its URL: `https://bucket.s3.eu-central-1.amazonaws.com/`. */
   url: string
+  /** The beginning of its keys: `app/`, or nothing. */
+  prefix: string
   region: string
   /** Returns the keys, which may change with time. */
   credentials: () => S3Credentials | Promise<S3Credentials>
@@ -28,21 +30,18 @@ export interface S3Bucket {
 /** Milliseconds to connect, and without progress. */
 const timeouts = { connect: 5000, idle: 30_000 }
 
-/** The number of repetitions of a request that the store did not answer, or with 5xx. */
-const repetitions = 2
+/** How a request is repeated that the bucket did not answer, or with 5xx. */
+const repetitions = { retries: 2, first: 100, max: 400 }
 
-/** The response to a request, before its body is read. */
-interface Sent {
-  status: number
-  body: http.IncomingMessage
-}
-
-/** The options of a request. */
+/** The parts of a request beside its path. */
 interface Sending {
   headers?: Record<string, string>
   query?: Record<string, string>
-  body?: LocalFile
+  file?: LocalFile
 }
+
+/** The bucket has rejected a request. */
+class Rejected extends Error {}
 
 /** Stores files in an S3 bucket. Requests are signed by aws4fetch, and sent by Node, which holds no file in memory. */
 export class S3Store implements FileStore {
@@ -69,32 +68,21 @@ export class S3Store implements FileStore {
   }
 
   async write(key: string, file: LocalFile): Promise<void> {
-    const headers = {
-      'content-length': String(file.byte_size),
-      'content-type': file.content_type,
-      'x-amz-content-sha256': file.sha256,
-    }
-    await this.finish('PUT', key, { headers, body: file })
+    const headers = { 'content-length': String(file.byte_size), 'content-type': file.content_type }
+    await this.finish('PUT', this.pathOf(key), { headers, file })
   }
 
-  async read(key: string, range?: { start: number; end: number }): Promise<Readable> {
+  read(key: string, range?: { start: number; end: number }): Promise<Readable> {
     const headers: Record<string, string> = range ? { range: `bytes=${range.start}-${range.end}` } : {}
-    const { status, body } = await this.send('GET', key, { headers })
-    if (status === 200 || status === 206) return body
-    const reason = await text(body)
-    if (status === 404) throw new FileMissing(`The bucket has no object ${key}.`)
-    throw new Error(`The bucket responded with ${status} to GET ${key}: ${reason.slice(0, 300)}`)
+    return this.send('GET', this.pathOf(key), { headers })
   }
 
   async remove(key: string): Promise<void> {
-    await this.finish('DELETE', key, {})
+    await this.finish('DELETE', this.pathOf(key), {})
   }
 
   async *list(): AsyncIterable<string> {
-    const prefix = new URL(this.bucket.url).pathname
-      .split('/')
-      .slice(this.isInPath ? 2 : 1)
-      .join('/')
+    const { prefix } = this.bucket
     let token: string | undefined
     do {
       const query = { 'list-type': '2', prefix, ...(token && { 'continuation-token': token }) }
@@ -105,7 +93,7 @@ export class S3Store implements FileStore {
   }
 
   async urlOf(key: string, { type, disposition }: { type: string; disposition: string }): Promise<string> {
-    const url = new URL(this.bucket.url + key)
+    const url = new URL(this.bucket.url + this.pathOf(key))
     url.searchParams.set('X-Amz-Expires', '60')
     url.searchParams.set('response-content-type', type)
     url.searchParams.set('response-content-disposition', disposition)
@@ -113,86 +101,77 @@ export class S3Store implements FileStore {
     return (await client.sign(url, { method: 'GET', aws: { signQuery: true } })).url
   }
 
-  /** Whether the bucket is the first part of the path, and not of the host. */
-  private get isInPath(): boolean {
-    const { pathname, hostname } = new URL(this.bucket.url)
-    return !hostname.endsWith('.amazonaws.com') && pathname !== '/'
+  private pathOf(key: string): string {
+    return this.bucket.prefix + key
   }
 
   private async client(): Promise<AwsClient> {
     const { sessionToken, ...keys } = await this.bucket.credentials()
     const { region } = this.bucket
-    return new AwsClient({
-      ...keys,
-      ...(sessionToken && { sessionToken }),
-      region,
-      service: 's3',
-      retries: 0,
-    })
+    return new AwsClient({ ...keys, ...(sessionToken && { sessionToken }), region, service: 's3' })
   }
 
   /** Sends a request, and returns the text of its response. */
-  private async finish(method: string, key: string, sending: Sending): Promise<string> {
-    const { status, body } = await this.send(method, key, sending)
-    const reason = await text(body)
-    if (status >= 200 && status < 300) return reason
-    throw new Error(`The bucket responded with ${status} to ${method} ${key}: ${reason.slice(0, 300)}`)
+  private async finish(method: string, path: string, sending: Sending): Promise<string> {
+    return text(await this.send(method, path, sending))
   }
 
-  /** Sends a request, and repeats it after 5xx and lost connections. */
-  private async send(method: string, key: string, sending: Sending): Promise<Sent> {
-    for (let count = 0; ; count++) {
-      try {
-        const sent = await this.sendOnce(method, key, sending)
-        if (sent.status < 500 || count === repetitions) return sent
-        sent.body.resume()
-      } catch (error) {
-        if (count === repetitions) throw error
-      }
-      await delay(100 * 4 ** count)
+  /**
+   * Sends a request, and repeats it after 5xx and lost connections.
+   *
+   * @throws FileMissing when the bucket has no such object
+   */
+  private send(method: string, path: string, sending: Sending): Promise<http.IncomingMessage> {
+    const attempt = async () => {
+      const response = await this.sendOnce(method, path, sending)
+      const { statusCode = 0 } = response
+      if (statusCode >= 200 && statusCode < 300) return response
+      const reason = (await text(response)).slice(0, 300)
+      if (statusCode === 404) throw new FileMissing(`The bucket has no object ${path}: ${reason}`)
+      const message = `The bucket responded with ${statusCode} to ${method} ${path}: ${reason}`
+      throw statusCode < 500 ? new Rejected(message) : new Error(message)
     }
+    const isTemporary = (error: unknown) => !(error instanceof Rejected || error instanceof FileMissing)
+    return retry(attempt, { ...repetitions, isTemporary })
   }
 
-  private async sendOnce(method: string, key: string, { headers = {}, query, body }: Sending): Promise<Sent> {
-    const base = key === '' && query ? this.root : this.bucket.url
-    const url = new URL(base + key)
-    for (const [name, value] of Object.entries(query ?? {})) url.searchParams.set(name, value)
+  private async sendOnce(
+    method: string,
+    path: string,
+    { headers = {}, query = {}, file }: Sending,
+  ): Promise<http.IncomingMessage> {
+    const url = new URL(this.bucket.url + path)
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+    const unsigned = { ...headers, 'x-amz-content-sha256': file?.sha256 ?? emptyHash }
     const client = await this.client()
-    const unsigned = { 'x-amz-content-sha256': body?.sha256 ?? emptyHash, ...headers }
     const signed = await client.sign(url, { method, headers: unsigned })
-    return this.request(new URL(signed.url), method, Object.fromEntries(signed.headers), body)
-  }
-
-  /** The URL of the bucket without a prefix. */
-  private get root(): string {
-    const { origin, pathname } = new URL(this.bucket.url)
-    return this.isInPath ? `${origin}/${pathname.split('/')[1]}` : `${origin}/`
+    return this.request(new URL(signed.url), method, Object.fromEntries(signed.headers), file)
   }
 
   private request(
     url: URL,
     method: string,
     headers: Record<string, string>,
-    body?: LocalFile,
-  ): Promise<Sent> {
-    const { request } = url.protocol === 'https:' ? https : http
-    const agent = this.agents[url.protocol as 'http:' | 'https:']
+    file: LocalFile | undefined,
+  ): Promise<http.IncomingMessage> {
+    const protocol = url.protocol as 'http:' | 'https:'
+    const { request } = protocol === 'https:' ? https : http
     return new Promise((resolve, reject) => {
-      const sent = request(url, { method, headers, agent })
+      const sent = request(url, { method, headers, agent: this.agents[protocol] })
       const fail = (what: string) => () => sent.destroy(new Error(`The bucket did not ${what} in time.`))
       const connecting = setTimeout(fail('accept the connection'), this.limits.connect)
+      const connected = () => clearTimeout(connecting)
       sent.on('socket', (socket) => {
-        if (!socket.connecting) clearTimeout(connecting)
-        else
-          socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => clearTimeout(connecting))
+        if (!socket.connecting) connected()
+        else socket.once(protocol === 'https:' ? 'secureConnect' : 'connect', connected)
       })
       sent.setTimeout(this.limits.idle, fail('make progress'))
-      sent.on('close', () => clearTimeout(connecting))
+      sent.on('close', connected)
       sent.on('error', reject)
-      sent.on('response', (response) => resolve({ status: response.statusCode ?? 0, body: response }))
-      if (!body) sent.end()
+      sent.on('response', resolve)
+      if (!file) sent.end()
       // The response decides, even if the bucket has closed the connection before it has read everything.
-      else pipeline(createReadStream(body.path), sent).catch(reject)
+      else pipeline(createReadStream(file.path), sent).catch(reject)
     })
   }
 }

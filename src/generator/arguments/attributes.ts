@@ -105,6 +105,11 @@ export function trashAttributes(): Attribute[] {
   }))
 }
 
+/** The place of a line in its list, which no request sets. */
+export function positionAttributes(): Attribute[] {
+  return parseAttributes(['position:int']).map((attribute) => ({ ...attribute, isRequired: false }))
+}
+
 /** Adds the source texts for the scaffolds to an attribute. */
 function attributeOf(argument: AttributeArgument): Attribute {
   const { name, kind, isNullable, isList, values } = argument

@@ -12,6 +12,8 @@ export interface ResourceArguments {
   filter?: string | undefined
   sort?: string | undefined
   search?: string | undefined
+  /** The lists of records that are a part of a record: `line item:references quantity:int`. */
+  nested?: readonly string[]
   /** Whether the list is also a CSV file. */
   csv?: boolean
   /** Whether CSV files can be imported, and the attribute that finds the records to update. */
@@ -60,6 +62,7 @@ export function withResourceArguments(command: Command): Command {
     .option('--csv', 'offer the list as a CSV file: /posts.csv')
     .option('--import [key]', 'import CSV files, which update records by a unique attribute: --import=title')
     .option('--bulk <names>', 'call handlers for many records at once: update, destroy, or a --route')
+    .addOption(NESTED)
     .addOption(SPEC)
     .addOption(UNIQUE)
     .addOption(LOCKING)
@@ -76,6 +79,7 @@ export function withModelArguments(command: Command): Command {
   return command
     .argument('<name>', 'singular name: label, blog_label')
     .argument('[attributes...]', ATTRIBUTES)
+    .addOption(NESTED)
     .addOption(UNIQUE)
     .addOption(LOCKING)
     .addOption(TRASH)
@@ -84,6 +88,11 @@ export function withModelArguments(command: Command): Command {
 
 /** The description of the argument with the attributes. */
 export const ATTRIBUTES = 'name, name:type or name:type:unique|index|shown'
+
+const NESTED = new Option(
+  '--nested <list>',
+  'a list of records in its form: "line item:references quantity:int" (repeatable)',
+).argParser(append)
 
 const UNIQUE = new Option(
   '--unique <columns>',

@@ -82,7 +82,7 @@ function closingOf(line: string): number {
   const brace = right.search(/ \}(?!(: \w+)?\) =>)(?!.* \}(?!(: \w+)?\) =>))/)
   if (brace !== -1) return brace + 1
   const list = Math.max(
-    line.lastIndexOf('])'),
+    line.replaceAll('[])', '   ').lastIndexOf('])'),
     line.lastIndexOf('] as const'),
     line.endsWith('],') ? line.length - 2 : -1,
   )

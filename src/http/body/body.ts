@@ -144,13 +144,16 @@ function parseText(text: string): unknown {
   }
 }
 
+/** The codes of a full disk, and of a limit of a user or of a process. */
+const FULL: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG']
+
 /** Converts the errors of the parsers to errors for the client. */
 function explain(error: unknown): unknown {
   // qs throws a RangeError when there are too many fields.
   if (error instanceof RangeError) return new TooManyFields()
   if (!(error instanceof Error)) return error
   const code: unknown = Reflect.get(error, 'code')
-  if (code === 'ENOSPC' || code === 'EDQUOT')
+  if (FULL.includes(code))
     return new ServiceUnavailable('The disk for uploaded files is full.', 60, { cause: error })
   return isInflateError(code) ? new BadRequest('The body is malformed.', { cause: error }) : error
 }

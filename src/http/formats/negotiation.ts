@@ -78,7 +78,7 @@ interface Range {
 const maxRanges = 200
 
 /** Parses an `Accept` header. A range without a quality has 1, and one with a malformed quality has 0. */
-export function parseAccept(header: string): readonly Range[] {
+function parseAccept(header: string): readonly Range[] {
   return header
     .split(',', maxRanges)
     .map((part) => part.split(';').map((piece) => piece.trim().toLowerCase()))

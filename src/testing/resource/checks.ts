@@ -1,10 +1,10 @@
-import { camelize } from 'inflection'
 import { FactoryError } from '../../errors.js'
+import { newId } from '../../models/ids.js'
 import { humanize } from '../../naming/words.js'
 import type { RouteWord } from './description.js'
 import { sampleFile } from '../sample-file.js'
 import { check, type Expected } from './expected.js'
-import type { Target, Format, TestedResource } from './tested-resource.js'
+import { handlerOf, isRead, type Target, type Format, type TestedResource } from './tested-resource.js'
 
 /** Declares a test. */
 export type Declare = (title: string, test: (this: { skip(): void }) => Promise<unknown>) => void
@@ -103,7 +103,7 @@ const query: Check = (resource, it) => {
 const show: Check = (resource, it) => {
   it(`shows ${resource.aRecord} as ${namesOf(resource)}`, async () => {
     for (const format of resource.formats)
-      await resource.expect('show', format, { status: 200, contains: idIn(format, resource) })
+      await resource.expect('show', format, { status: 200, contains: shownIn(format, resource) })
   })
   if (resource.description.singular) return
   it(`returns 404 for ${resource.words.aOne} that does not exist`, async () => {
@@ -125,6 +125,17 @@ const singular: Check = (resource, it) => {
     const members = { detail: existing(resource) }
     return resource.expect('create', 'json', { status: 409, members }, resource.values)
   })
+}
+
+const refused: Check = (resource, it) => {
+  const { guard, routes: words = [] } = resource.description
+  if (!guard) return
+  const pages = resource.hasPages ? (['new', 'edit'] as const) : []
+  for (const handler of [...pages, 'create', 'update', 'destroy'] as const)
+    it(`${handler} returns 403 to roles that may not do it`, () => resource.expectRefusal(handler))
+  for (const route of words.filter((word) => !isRead(word)))
+    it(`${handlerOf(route)} returns 403 to roles that may not do it`, () =>
+      resource.expectRefusal(targetOf(resource, route)))
 }
 
 /** The error of a second record of a singular resource. */
@@ -295,6 +306,70 @@ const files: Check = (resource, it) => {
   }
 }
 
+const nested: Check = (resource, it) => {
+  for (const name of Object.keys(resource.nested)) {
+    declareLines(resource, it, name)
+    declareForeignLine(resource, it, name)
+  }
+}
+
+function declareLines(resource: TestedResource, it: Declare, name: string): void {
+  const { hasPages, nested: lists, aRecord } = resource
+  const { changes = {}, required: names = [], onlyOne } = lists[name] ?? {}
+  const save = async (...lines: object[]): Promise<{ id: string }[]> => {
+    const list = { [name]: lines }
+    const { json } = await resource.expect('update', 'json', { status: 200, members: list }, list)
+    return json[name]
+  }
+  it(`adds, changes, moves and removes ${name} of ${aRecord}`, async () => {
+    const second = onlyOne ? [] : [{ ...(await resource.line(name)), ...changes }]
+    const lines = await save(await resource.line(name), ...second)
+    const ids = lines.map(({ id }) => ({ id }))
+    await save(...ids.toReversed())
+    const [first] = ids
+    await save({ ...first })
+    await save({ ...first, ...changes })
+    await resource.expectAfter('update', { members: { [name]: [{ ...first, ...changes }] } })
+  })
+  if (hasPages)
+    it(`adds and removes ${name} in the form of ${aRecord}`, async () => {
+      const [stored] = await save(await resource.line(name))
+      const line = await resource.line(name)
+      const rows = { [name]: [{ id: stored?.id, _remove: 'true' }, line] }
+      await resource.expect('update', 'form', { status: 303 }, rows)
+      await resource.expectAfter('update', { members: { [name]: [line] } })
+    })
+  const [first] = names
+  if (first === undefined) return
+  it(`returns 422 for ${name} without ${first}, and saves none`, async () => {
+    const before = await save(await resource.line(name))
+    const errors = names.map((field) => `${name}.1.${field}`)
+    const rows = { [name]: [await resource.line(name), {}] }
+    await resource.expect('update', 'json', { status: 422, errors }, rows)
+    await resource.expectAfter('update', { members: { [name]: before } })
+  })
+}
+
+function declareForeignLine(resource: TestedResource, it: Declare, name: string): void {
+  const { onlyOne, singular, newer } = resource.description
+  it(`neither shows nor changes ${name} of another ${resource.words.one}`, async () => {
+    const line = await resource.line(name)
+    const send = (id: string) => {
+      const errors = [`${name}.0`]
+      return resource.expect('update', 'json', { status: 422, errors }, { [name]: [{ ...line, id }] })
+    }
+    const unknown = await send(newId())
+    if (onlyOne || singular) return
+    const other = await resource.make(newer)
+    const { update, show: page } = resource.at(`${resource.list}/${other.id}`)
+    const list = { [name]: [line] }
+    const { json } = await resource.expect(update, 'json', { status: 200 }, list)
+    const foreign = await send(json[name][0].id)
+    check('the errors', { ...foreign, text: '' }, { members: { errors: unknown.json.errors } })
+    await resource.expect(page, 'json', { status: 200, members: { [name]: json[name] } })
+  })
+}
+
 const csv: Check = (resource, it) => {
   const { csv: columns, import: key } = resource.description
   if (!columns) return
@@ -352,18 +427,19 @@ function declareRoute(resource: TestedResource, it: Declare, route: RouteWord): 
   const [word = '', method = '', on] = route.split(':')
   const isOfList = on === 'collection'
   const isRead = method === 'get'
-  const handler = camelize(word, true)
+  const handler = handlerOf(route)
   const page = () => (isOfList ? resource.list : resource.item)
-  const target = (): Target => [handler, method.toUpperCase(), `${page()}/${word}`, page()]
+  const target = () => targetOf(resource, route)
   const records = isOfList ? (isRead ? `some ${words.many}` : words.many) : words.aOne
   const title = `${handler} ${isRead ? 'shows' : 'changes'} ${records}`
   // Without JSON, a POST would need the token of a form.
   const values = method === 'post' ? {} : undefined
   if (hasPages && isRead)
     it(`${title} as HTML`, () =>
-      resource.expect(target(), 'html', { status: 200, contains: idIn('html', resource) }))
+      resource.expect(target(), 'html', { status: 200, contains: shownIn('html', resource) }))
   if (hasPages && !isRead)
     it(`${title} with the button of ${isOfList ? 'the list' : 'its page'}`, async () => {
+      await resource.enter(target())
       const button = `action="${page()}/${word}"`
       await resource.expect(isOfList ? 'list' : 'show', 'html', { status: 200, contains: button })
       const { location } = await resource.expect(target(), 'form', { status: 303 })
@@ -382,6 +458,13 @@ function declareRoute(resource: TestedResource, it: Declare, route: RouteWord): 
     })
 }
 
+/** The handler of a route, with its path. */
+function targetOf({ list: path, item }: TestedResource, route: RouteWord): Target {
+  const [word = '', method = '', on] = route.split(':')
+  const page = on === 'collection' ? path : item
+  return [handlerOf(route), method.toUpperCase(), `${page}/${word}`, page]
+}
+
 /** Expects the flash message of a change on the page to which it redirects. */
 function expectMessage(resource: TestedResource, path: string, change: string, usual?: string) {
   const { messages } = resource.description
@@ -394,6 +477,11 @@ function expectMessage(resource: TestedResource, path: string, change: string, u
 function idIn(format: Format, { record, item }: TestedResource): string {
   if (format === 'html') return item
   return format === 'xml' ? `<id>${record.id}</id>` : `"id":"${record.id}"`
+}
+
+/** A text on the page of a record. A page without links to change it does not contain its id. */
+function shownIn(format: Format, resource: TestedResource): string {
+  return format === 'html' && !resource.isChangeable ? '' : idIn(format, resource)
 }
 
 /** The formats in titles: `HTML, JSON and XML`. */
@@ -419,7 +507,9 @@ export const checks: readonly Check[] = [
   destroy,
   trash,
   versions,
+  refused,
   files,
+  nested,
   csv,
   imports,
   bulk,

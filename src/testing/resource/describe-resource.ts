@@ -1,5 +1,6 @@
 import type { Model } from '../../models/model.js'
 import type { Client } from '../client.js'
+import { Refused } from './actors.js'
 import { checks, type Declare } from './checks.js'
 import type { ResourceDescription } from './description.js'
 import { TestedResource } from './tested-resource.js'
@@ -33,6 +34,13 @@ export function describeResource<R extends Model>(client: Client, description: R
   const resource = new TestedResource(client, description as unknown as ResourceDescription<Model>)
   describe('handlers', () => {
     before(() => resource.prepare())
-    for (const check of checks) check(resource, it)
+    const declare: Declare = (title, test) =>
+      it(title, async function () {
+        resource.begin()
+        await test.call(this).catch((error: unknown) => {
+          if (!(error instanceof Refused)) throw error
+        })
+      })
+    for (const check of checks) check(resource, declare)
   })
 }

@@ -19,6 +19,8 @@ export interface ResourceDescription<R extends Model> {
   changes: JsonValues<R>
   /** The attributes without which a record isn't valid (none). */
   required?: ReadonlyArray<keyof R & string>
+  /** The lists of records that are a part of a record. Its values have one line of each. */
+  nested?: { readonly [K in keyof R]?: NestedDescription }
   /** Parameters with which the list finds a record. Without them, the list isn't queried. */
   query?: (record: R) => Record<string, string>
   /** Values of the record that is tested, if those of `make` aren't enough: a list is sorted by them, for example. */
@@ -39,6 +41,12 @@ export interface ResourceDescription<R extends Model> {
   trash?: boolean
   /** Routes beside those of the seven handlers, as for `kit generate resource --route`. */
   routes?: readonly RouteWord[]
+  /**
+   * True if a policy with roles decides about the record. A function returns the parent whose policy decides instead: whoever may
+   * update it. Each handler is then called by the lowest role that the policy allows it, and must refuse it to the highest other
+   * one. If nobody may, the highest role gets 403.
+   */
+  guard?: true | (() => Model)
   /** The media types of the attributes with files; in a list, that of an attribute with a list of files. */
   files?: Readonly<Record<string, string | readonly [string]>>
   /** The columns of the CSV file that the list offers. */
@@ -53,6 +61,18 @@ export interface ResourceDescription<R extends Model> {
   asVisitor?: () => Promise<unknown>
   /** Signs another user in. With this function, others must not find the records. */
   asOther?: () => Promise<unknown>
+}
+
+/** A list of lines, as `describeResource` checks it. */
+export interface NestedDescription {
+  /** Values with which a line is created. A function can create the records to which they refer. */
+  values: object | (() => Promise<object>)
+  /** Values to which a line is changed. */
+  changes: object
+  /** The attributes without which a line isn't valid (none). */
+  required?: readonly string[]
+  /** Whether a list can have only one line, because a unique value is the same in all (no). */
+  onlyOne?: boolean
 }
 
 /** A route that `@Route` adds to the path of a record (`publish:post`), or to that of the list (`drafts:get:collection`). */

@@ -39,7 +39,8 @@ export function check(request: string, response: ClientResponse, expected: Expec
   if (!text.includes(contains)) fail(`the body does not contain ${JSON.stringify(contains)}`)
   if (lacks !== undefined && text.includes(lacks))
     fail(`the body contains ${JSON.stringify(lacks)}, which it must not`)
-  for (const [name, value] of Object.entries(members)) compare(`"${name}"`, response.json[name], value)
+  for (const [name, value] of Object.entries(members))
+    compare(`"${name}"`, givenOf(response.json[name], value), value)
   for (const name of errors)
     if (!(name in Object(response.json.errors))) fail(`there is no error of "${name}"`)
   if (ids)
@@ -48,6 +49,19 @@ export function check(request: string, response: ClientResponse, expected: Expec
       (response.json as { id: string }[]).map(({ id }) => id),
       ids,
     )
+}
+
+/** The members of each line of a list that are wanted. Other values are as they are. */
+function givenOf(actual: unknown, wanted: unknown): unknown {
+  if (!Array.isArray(actual) || !Array.isArray(wanted) || !wanted.every(isObject)) return actual
+  return actual.map((line: object, index) => {
+    const names = Object.keys(Object(wanted[index]))
+    return Object.fromEntries(names.map((name): [string, unknown] => [name, Reflect.get(line, name)]))
+  })
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null
 }
 
 /** The beginning of a body. Only the text of a page. */
