@@ -181,6 +181,22 @@ describeInBrowser('examples/blog in a browser', () => {
           expect(await rows(page)).to.deep.equal(['Number 3', 'Number 2'])
         })
 
+        it('has a search field and a button of one height, and the buttons of filters in one row', async () => {
+          const page = await open('/posts?search=x&title.prefix=y')
+          const boxes = [
+            'input[type=search]',
+            '.search button',
+            '.filters .actions button',
+            '.filters .clear',
+          ]
+          const [field, search, filter, clear] = await Promise.all(
+            boxes.map((one) => page.locator(one).boundingBox()),
+          )
+          expect(search).to.include({ y: field?.y, height: field?.height })
+          const middle = (box: typeof clear) => Math.round((box?.y ?? 0) + (box?.height ?? 0) / 2)
+          expect(middle(clear)).to.be.closeTo(middle(filter), 1)
+        })
+
         it('filters, searches and sorts a list, clears the filters and goes back', async () => {
           for (const title of ['Zebra', 'Apple', 'Aardvark'])
             await blog.createPost({ title, description: 'an animal' })

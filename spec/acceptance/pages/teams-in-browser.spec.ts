@@ -15,7 +15,7 @@ import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const password = 'correct horse battery staple'
-const widths = [360, 1280]
+const widths = [360, 768, 1280]
 
 describeInBrowser('The pages of a team, in a browser', () => {
   let app: Application
@@ -102,10 +102,25 @@ describeInBrowser('The pages of a team, in a browser', () => {
     }
   }
 
+  it('are as easy to use as those for the account', async () => {
+    const { page } = ada
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      for (const path of ['/session/new', '/registration/new', '/nowhere']) {
+        await page.goto(path)
+        await expectNoBarriers(page)
+      }
+    }
+  })
+
   it('let somebody create a branch and invite others', async () => {
     const { page } = ada
     await page.goto('/registration/new')
     await send(page, { email: 'ada@example.com', password })
+    await page.goto('/account/edit')
+    await expectNoBarriers(page)
+    const tops = await page.locator('.site-header > *').evaluateAll((all) => all.map((one) => one.offsetTop))
+    expect(Math.max(...tops) - Math.min(...tops), 'the header has one row').to.be.below(10)
     await page.goto('/branches')
     await expectNoBarriers(page)
     berlin = await createBranch(page, 'Berlin')

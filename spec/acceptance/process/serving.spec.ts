@@ -303,6 +303,11 @@ describe('The commands that run an application', function () {
       expect(output).to.match(/^undefined\nundefined\n\[ 44, 45 \]\n\.break[^]*\n44$/)
     })
 
+    it('has the Date that TypeORM stores', async () => {
+      const input = 'new Date() instanceof app.constructor.constructor("return Date")()\n'
+      expect((await kit(application.folder, ['console'], { input })).output).to.equal('true')
+    })
+
     it('ignores the lines after .exit', async () => {
       const { status, output } = await kit(application.folder, ['console'], {
         input: '1 + 1\n.exit\n2 + 2\n',
