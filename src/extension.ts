@@ -1,6 +1,6 @@
 /**
- * The parts of the core that extensions use in addition to the public API: `resource-kit/auth`, `resource-kit/mail`, and
- * packages of other authors.
+ * The parts of the core that extensions use in addition to the public API: `resource-kit/auth`,
+ * `resource-kit/mail`, and packages of other authors.
  *
  * @module resource-kit/extension
  */
