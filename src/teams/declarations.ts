@@ -1,5 +1,4 @@
 import type { EntityManager } from 'typeorm'
-import type { ApiToken } from '../auth/index.js'
 import type { Duration } from '../extension.js'
 import type { Context, JobContext, Middleware, Model, ValidationErrors } from '../index.js'
 import type { RolePolicyClass } from './role-policy.js'
@@ -42,7 +41,7 @@ export interface TeamOptions<
   // oxlint-disable-next-line no-explicit-any
   administrators?(user: any): boolean
   /** The model of bearer tokens. Those of one team are deleted when their user leaves it. */
-  tokens?: new () => ApiToken
+  tokens?: new () => Model & { user_id: string }
   /** The time for which an invitation is open (7 days). */
   expires?: Duration
 }

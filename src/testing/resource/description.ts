@@ -42,9 +42,9 @@ export interface ResourceDescription<R extends Model> {
   /** Routes beside those of the seven handlers, as for `kit generate resource --route`. */
   routes?: readonly RouteWord[]
   /**
-   * True if a policy with roles decides about the record. A function returns the parent whose policy decides instead: whoever may
-   * update it. Each handler is then called by the lowest role that the policy allows it, and must refuse it to the highest other
-   * one. If nobody may, the highest role gets 403.
+   * True if a policy with roles decides about the record. A function returns the parent whose policy decides
+   * instead: whoever may update it. Each handler is then called by the lowest role that the policy allows it, and
+   * must refuse it to the highest other one. If nobody may, the highest role gets 403.
    */
   guard?: true | (() => Model)
   /** The media types of the attributes with files; in a list, that of an attribute with a list of files. */
