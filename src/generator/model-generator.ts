@@ -2,17 +2,16 @@ import { requireReference } from './application.js'
 import { recordedResource, type ResourceArguments } from './arguments/command-line.js'
 import { namesOf } from './arguments/names.js'
 import { destructionOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
-import { fileSteps } from './file-steps.js'
 import type { FileAction } from './files/files.js'
 import { migrationIn } from './migration-names.js'
 import { MODEL_FILES } from './resource-files.js'
-import { filesOf, planOf } from './resource-generator.js'
+import { filesOf, planOf, setUpSteps } from './resource-generator.js'
 import type { ResourcePlan } from './resource-plan.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
 export type ModelOptions = Pick<
   ResourceArguments,
-  'attributes' | 'unique' | 'locking' | 'trash' | 'spec' | 'now'
+  'attributes' | 'unique' | 'locking' | 'history' | 'trash' | 'spec' | 'now'
 >
 
 /**
@@ -38,18 +37,16 @@ export function modelDestruction(folder: string, word: string, hasRun?: HasRun):
     attributes = [],
     unique = [],
     locking = false,
+    history = false,
     trash = false,
     spec = 'placeholder',
   } = recorded?.options ?? {}
-  const options = { attributes, unique, locking, trash, spec }
+  const options = { attributes, unique, locking, history, trash, spec }
   const actions = stepsOf(folder, planOf(folder, recorded?.word ?? word, options, 'model'), options)
   if (!recorded) rejectUnrecorded(folder, 'model', word, actions)
   return destructionOf(folder, actions, hasRun)
 }
 
 function stepsOf(folder: string, plan: ResourcePlan, options: ModelOptions): FileAction[] {
-  return [
-    ...fileSteps(folder, plan.attributes, options, `src/models/${plan.model.singular}.ts`),
-    ...filesOf(folder, plan, MODEL_FILES, options),
-  ]
+  return [...setUpSteps(folder, plan, options), ...filesOf(folder, plan, MODEL_FILES, options)]
 }

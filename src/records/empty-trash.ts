@@ -33,7 +33,8 @@ export async function emptyTrash<T extends Model>(
     const metadata = tx.dataSource.getMetadata(model)
     requireTrash(metadata, 'emptyTrash()')
     const date = metadata.deleteDateColumn?.propertyPath ?? ''
-    const work = unscopedWork(tx, translate)
+    // What takes part in the writes reads who empties it.
+    const work = { ...unscopedWork(tx, translate), request: ctx }
     const kept: string[] = []
     let count = 0
     while (count < batchSize) {

@@ -1,5 +1,6 @@
 import { In, type EntityManager, type EntityMetadata, type ObjectLiteral } from 'typeorm'
 import { ValidationErrors } from '../errors.js'
+import { permitQuery } from '../database/queries/guard.js'
 import { humanize } from '../naming/words.js'
 import { isId } from '../models/ids.js'
 import type { Model } from '../models/model.js'
@@ -109,7 +110,7 @@ export async function writeLinks(
     // A new record has no links to remove. On MariaDB, a DELETE without rows would lock a gap in which others insert links.
     if (!isNew) await removeLinks(work, record, assignment)
     await inParts(ids, async (part) => {
-      await tx
+      const query = tx
         .createQueryBuilder()
         .insert()
         .into(table)
@@ -118,7 +119,7 @@ export async function writeLinks(
         .orIgnore()
         .updateEntity(false)
         .callListeners(false)
-        .execute()
+      await permitQuery(query).execute()
       return []
     })
   }
@@ -151,7 +152,7 @@ async function removeOthers(work: RecordWork, record: Model, assignment: Assignm
 function deleteLinks({ tx }: RecordWork, record: Model, { table, toOwner }: Assignment) {
   const owner: unknown = targetOf(toOwner).getEntityValue(record)
   const column = tx.dataSource.driver.escape(toOwner.databaseName)
-  return tx.createQueryBuilder().delete().from(table).where(`${column} = :owner`, { owner })
+  return permitQuery(tx.createQueryBuilder().delete().from(table).where(`${column} = :owner`, { owner }))
 }
 
 /**

@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm'
 import { PreconditionFailed, RecordNotFound, ValidationErrors, VersionConflict } from '../errors.js'
 import { translateAdded } from '../models/validation/added-errors.js'
 import { explainDatabaseError } from '../database/database-errors.js'
+import { permit } from '../database/queries/guard.js'
 import { engineOf } from '../database/engines/engines.js'
 import { newId } from '../models/ids.js'
 import { Model } from '../models/model.js'
@@ -19,7 +20,7 @@ import {
 import { assignKeys, dropStale, markSaved } from './loaded-relations.js'
 import { requireVersion } from './locking.js'
 import { rejectAssigned, rejectMoreRows } from './one-row.js'
-import { rowsOf, withRunner } from './row.js'
+import { rowsOf, withRunner, type StoredRow } from './row.js'
 import { isLocked } from '../models/record-state.js'
 import { References, type WriteOptions } from './references.js'
 import { requirePlace, requireTrash } from './trash.js'
@@ -30,6 +31,7 @@ import {
   checkParticipants,
   isObserved,
   joinErrors,
+  needsRow,
   noteUndone,
   writesBeside,
   type RecordWrite,
@@ -118,14 +120,14 @@ async function tryWrite(
   const { id, created_at, updated_at } = record
   const version: unknown = metadata.versionColumn?.getEntityValue(record)
   try {
-    await runWrite(write, links.length === 0, async (inner, isAlone) => {
+    await runWrite(write, links.length === 0, async (inner, isAlone, current) => {
       const [rows, row, isNew] = [rowsOf(metadata), { tx: inner.tx, isAlone }, write.action === 'create']
       const more = !isNew && (await changesBeside(write))
       const [lock, changesMore] = [
         more || needsLock(work, record, links),
         more || changesLinks(record, links),
       ]
-      await (isNew ? rows.insert(row, record) : rows.update(row, record, { lock, changesMore }))
+      await (isNew ? rows.insert(row, record) : rows.update(row, record, { lock, changesMore, current }))
       await writeLinks(inner, record, isNew, links)
     })
     return undefined
@@ -152,25 +154,35 @@ function needsLock({ tx }: RecordWork, record: Model, links: readonly Assignment
  * which the engine undoes itself.
  *
  * @param isOne whether the write is one statement, apart from listeners and what takes part in it
- * @param run receives the work in the savepoint, and whether its statement is alone
+ * @param run receives the work in the savepoint, whether its statement is alone, and the row if it has been read
  */
 function runWrite(
   write: RecordWrite,
   isOne: boolean,
-  run: (work: RecordWork, isAlone: boolean) => Promise<void>,
+  run: (work: RecordWork, isAlone: boolean, row?: StoredRow) => Promise<void>,
 ): Promise<void> {
   const { work, metadata, record, action } = write
   const hasOthers = writesBeside(metadata)
   if (isOne && !hasOthers && !rowsOf(metadata).isHeard)
     return withRunner(work.tx, (tx) => run(workIn(work, tx), true))
   return inSavepoint(work.tx, async (tx) => {
-    const inner = { ...write, work: workIn(work, tx) }
     // Other records can refer to it, and files can be named after it.
     if (hasOthers && action === 'create') record.id ??= newId()
+    const row = await readBefore(write, tx)
+    const inner = { ...write, work: workIn(work, tx), row }
     await callParticipants('before', inner)
-    await run(inner.work, false)
+    await run(inner.work, false, row)
     await callParticipants('after', inner)
   })
+}
+
+/** Reads the row that is updated or deleted, if something needs it. */
+async function readBefore(
+  { metadata, record, action }: RecordWrite,
+  tx: EntityManager,
+): Promise<StoredRow | undefined> {
+  const isChange = action === 'update' || action === 'destroy'
+  return isChange && needsRow(metadata) ? rowsOf(metadata).readStored(tx, record.id, true) : undefined
 }
 
 /** How a record is destroyed. */
@@ -211,7 +223,7 @@ export async function destroyRecord(
   const preparations = moves ? [] : (engineOf(tx.dataSource).beforeDelete?.(metadata) ?? [])
   try {
     await runWrite(write, preparations.length === 0, async (inner, isAlone) => {
-      for (const statement of preparations) await inner.tx.query(statement, [id])
+      for (const statement of preparations) await inner.tx.query(statement, permit([id]))
       const [rows, row] = [rowsOf(metadata), { tx: inner.tx, isAlone }]
       await (moves ? rows.move(row, record, new Date()) : rows.remove(row, record))
     })

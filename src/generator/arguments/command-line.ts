@@ -26,6 +26,8 @@ export interface ResourceArguments {
   singular?: boolean
   /** Whether the model has a version, so that no change overwrites another one. */
   locking?: boolean
+  /** Whether each change of a record is recorded. */
+  history?: boolean
   /** Whether deleted records are moved to a trash. */
   trash?: boolean
   spec?: 'placeholder' | 'full'
@@ -63,6 +65,7 @@ export function withResourceArguments(command: Command): Command {
     .addOption(SPEC)
     .addOption(UNIQUE)
     .addOption(LOCKING)
+    .addOption(HISTORY)
     .addOption(TRASH)
     .option('--skip-migration', 'do not generate a migration')
     .option('--skip-model', 'do not generate a model, its spec and its migration')
@@ -78,6 +81,7 @@ export function withModelArguments(command: Command): Command {
     .argument('[attributes...]', ATTRIBUTES)
     .addOption(UNIQUE)
     .addOption(LOCKING)
+    .addOption(HISTORY)
     .addOption(TRASH)
     .addOption(SPEC)
 }
@@ -96,6 +100,8 @@ const SPEC = new Option(
 ).choices(['placeholder', 'full'])
 
 const LOCKING = new Option('--locking', 'add a version, so that a change never overwrites another one')
+
+const HISTORY = new Option('--history', 'record each change: who, when, and the values before and after')
 
 const TRASH = new Option('--trash', 'move deleted records to a trash, from which they can be restored')
 
