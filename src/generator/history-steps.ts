@@ -5,7 +5,7 @@ import type { FileAction } from './files/files.js'
 import { filesOfScaffolds, renderFiles } from './files/templates.js'
 import { migrationNames } from './migration-names.js'
 
-/** What the steps of a history depend on. */
+/** The options on which the steps of a history depend. */
 interface HistoryOptions {
   history?: boolean
   now?: Date | undefined

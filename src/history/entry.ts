@@ -13,7 +13,7 @@ export interface AttributeChange {
   masked: boolean
 }
 
-/** What was done: `unrecorded` names statements of `withoutHistory`, and `forgotten` deleted entries. */
+/** The kind of a change: `unrecorded` names statements of `withoutHistory`, and `forgotten` deleted entries. */
 export type HistoryAction = 'create' | 'update' | 'trash' | 'restore' | 'destroy' | 'unrecorded' | 'forgotten'
 
 /** An entry of the history: who changed what. Only the framework writes entries. */

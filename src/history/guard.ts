@@ -20,7 +20,7 @@ import { EntryIsReadOnly, UnrecordedWrite } from './errors.js'
 import { insertEntry } from './recording.js'
 import { targetsOf, type Target } from './statements.js'
 
-/** What a statement would change: the models whose records or links it writes, or the entries themselves. */
+/** The effect of a statement: the models whose records or links it writes, or the entries themselves. */
 interface Verdict {
   models: readonly EntityMetadata[]
   writesEntries: boolean

@@ -7,7 +7,7 @@ type Origin = Partial<Pick<Context, 'method' | 'route' | 'requestId'> & Pick<Job
   user?: { id?: unknown }
 }
 
-/** Who has caused a write, and where. */
+/** The user who has caused a write, and the place in the application. */
 export function originOf({ request }: RecordWork): Pick<HistoryEntry, 'user_id' | 'source' | 'request_id'> {
   const { user, route, name, requestId }: Origin = request ?? {}
   const handler = route?.resource ? route.handlerName : route && `${route.method} ${route.path}`

@@ -4,7 +4,7 @@ import { tokensOf, type Engine, type Token } from './tokens.js'
 export interface Target {
   /** The name without a schema, in lower case. */
   table: string
-  /** What happens to its rows: `truncate` also empties the tables that refer to it. */
+  /** The kind of the write: `truncate` also empties the tables that refer to it. */
   kind: 'write' | 'delete' | 'truncate'
 }
 

@@ -6,7 +6,7 @@ export interface Token {
   kind: 'word' | 'name' | 'text' | 'sign'
   /** In lower case, without quotes. */
   text: string
-  /** What is in the quotes, as it is. */
+  /** The content of the quotes, as it is. */
   source?: string
 }
 
@@ -23,7 +23,7 @@ const forms: Record<Engine, RegExp> = {
     text: /e'((?:[^'\\]|\\[^]|'')*)'|(?:u&|[bxn])?'((?:[^']|'')*)'|(\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$)/u,
   }),
   mariadb: formOf({
-    // What is in `/*! ... */` is run.
+    // MariaDB runs the content of `/*! ... */`.
     comment: /--(?=[\s\p{Cc}]|$)[^\n]*|#[^\n]*|\/\*M?!\d*|\/\*(?!M?!)[^]*?(?:\*\/|$)|\*\//u,
     name: /`((?:[^`]|``)*)`|"((?:[^"\\]|\\[^]|"")*)"/,
     text: /'((?:[^'\\]|\\[^]|'')*)'/,
@@ -36,7 +36,7 @@ function formOf({ comment, name, text }: Record<'comment' | 'name' | 'text', Reg
   return new RegExp(`${parts.join('|')}|(?<word>[\\p{L}_][\\p{L}\\p{N}_$]*)|(?<sign>\\d+|[^])`, 'giuy')
 }
 
-/** The parts of a statement. What follows a part that does not end counts as its rest. */
+/** The parts of a statement. */
 export function tokensOf(sql: string, engine: Engine): Token[] {
   const tokens: Token[] = []
   const form = new RegExp(forms[engine])

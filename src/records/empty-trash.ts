@@ -33,7 +33,7 @@ export async function emptyTrash<T extends Model>(
     const metadata = tx.dataSource.getMetadata(model)
     requireTrash(metadata, 'emptyTrash()')
     const date = metadata.deleteDateColumn?.propertyPath ?? ''
-    // What takes part in the writes reads who empties it.
+    // The history of a record names who empties the trash.
     const work = { ...unscopedWork(tx, translate), request: ctx }
     const kept: string[] = []
     let count = 0
