@@ -4,7 +4,7 @@ import type { Database } from './database/database.js'
 
 declare module './context.js' {
   interface Hooks {
-    /** Further classes that the application instantiates, so that their dependencies are checked, and tests can replace them. */
+    /** Further classes that it instantiates: dependencies are checked, and tests can replace them. */
     injects?: readonly JobConstructor[]
     /** Receives the object that runs work without a request. It is called before `start`. */
     background?(background: Background): void
@@ -32,19 +32,20 @@ export interface JobContext extends Pick<
   | 'log'
 > {
   /**
-   * Copies an object to a record, as `ctx.bind` copies the body of a request: `job.bind(new Order(), { from: message })`.
+   * Copies an object to a record, as `ctx.bind` copies the body of a request:
+   * `job.bind(new Order(), { from: message })`.
    *
    * @returns the record
    * @throws UnknownAttribute if `fields` names a property that cannot be set
    */
   bind<T extends object>(record: T, options: BindOptions<NoInfer<T>>): T
-  /** The id of the job. It is the same in each attempt, so that other services can use it as an idempotency key. */
+  /** The id of the job. It is the same in each attempt: an idempotency key for other services. */
   readonly id: string
   /** The name of the job's class: `SendDigest`. */
   readonly name: string
   /** The number of the attempt, from 1. */
   readonly attempt: number
-  /** Aborts when the run must end: after its timeout, when another process has taken over, or at a shutdown. */
+  /** Aborts when the run must end: after its timeout, when another process took over, or at a shutdown. */
   readonly signal: AbortSignal
   /** The id of the request that enqueued the job; undefined if no request did. */
   readonly requestId: string | undefined

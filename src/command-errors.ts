@@ -74,7 +74,7 @@ export class FilesExist extends commandError(
     `Nothing was written, because these files already exist: ${paths.join(', ')}. Use --force to overwrite them.`,
 ) {}
 
-/** A file could not be written, deleted or changed. The files that were changed before it have been restored, except `lost`. */
+/** A file could not be written, deleted or changed. Earlier changes are undone, except `lost`. */
 export class ChangeFailed extends CommandError {
   constructor(path: string, attempt: 'write' | 'destroy', cause: unknown, lost: readonly string[] = []) {
     const reason = cause instanceof Error ? cause.message : String(cause)

@@ -5,7 +5,8 @@ import type { PathParams } from './routing/path-types.js'
 import type { DeclaredRoute } from './routing/declared-route.js'
 
 /**
- * The context of a request: Koa's context with the framework's members. An application can declare its own members.
+ * The context of a request: Koa's context with the framework's members. An application can declare its own
+ * members.
  *
  * @example
  * declare module 'resource-kit' {
@@ -17,8 +18,8 @@ import type { DeclaredRoute } from './routing/declared-route.js'
 export interface Context extends ParameterizedContext<State, ContextMembers> {}
 
 /**
- * The data of a request that middleware, handlers and templates share: `ctx.state`. Templates, including error pages, read
- * its members as variables. An application can declare their types.
+ * The data of a request that middleware, handlers and templates share: `ctx.state`. Templates, including
+ * error pages, read its members as variables. An application can declare their types.
  *
  * @example
  * declare module 'resource-kit' {
@@ -32,14 +33,14 @@ export interface State {
 }
 
 /**
- * The members that the framework adds to Koa's context. Each folder of the framework adds its members by `declare module` in its
- * `members.ts`.
+ * The members that the framework adds to Koa's context. Each folder of the framework adds its members by
+ * `declare module` in its `members.ts`.
  */
 export interface ContextMembers {
   /** Koa's request, with the parsed body and the uploaded files. */
   request: Request & { body?: unknown; files?: Record<string, UploadedFile | UploadedFile[]> | undefined }
 
-  /** The environment of the application: `AppOptions.env`, else `GO_ENV`, else `NODE_ENV`, else `development`. */
+  /** The application's environment: `AppOptions.env`, else `GO_ENV`, else `NODE_ENV`, else `development`. */
   readonly env: string
 
   /** The parameters of the path, by name: `{ post_id: '...' }`. */
@@ -51,7 +52,7 @@ export interface ContextMembers {
   /** The method that the client sent. A form's `_method` overrides `ctx.method`. */
   readonly originalMethod: string
 
-  /** The id of this request. It is in the `X-Request-Id` header of the response, in the log and in problem documents. */
+  /** The id of this request. It is in the `X-Request-Id` header, in the log and in problems. */
   readonly requestId: string
 }
 
@@ -69,8 +70,8 @@ export interface UploadedFile {
 }
 
 /**
- * A function that runs before and after the handler, which it calls by `next`. Middleware for Koa can be used, too. A middleware
- * class has the properties as static members.
+ * A function that runs before and after the handler, which it calls by `next`. Middleware for Koa can be
+ * used, too. A middleware class has the properties as static members.
  */
 export interface Middleware extends MiddlewareOptions {
   (ctx: Context, next: Next): unknown
@@ -79,50 +80,51 @@ export interface Middleware extends MiddlewareOptions {
 /** The properties of a middleware: when it runs, and what it needs. */
 export interface MiddlewareOptions {
   /**
-   * Whether the middleware runs before the body is read, when `ctx.request.body` and `ctx.tx` are not available. All other
-   * middleware runs afterwards. Within both groups, the order is that of the declarations.
+   * Whether the middleware runs before the body is read, when `ctx.request.body` and `ctx.tx` are not
+   * available. All other middleware runs afterwards. Within both groups, the order is that of the
+   * declarations.
    */
   beforeBody?: boolean
-  /** Whether the middleware also runs before the static files that are declared below it. Other middleware does not. */
+  /** Whether the middleware also runs before the static files below it. Others do not. */
   guardsFiles?: boolean
-  /** Whether the middleware needs sessions. An API application has none, and does not start with such a middleware. */
+  /** Whether the middleware needs sessions. An API application has none, and rejects such a middleware. */
   needsSession?: boolean
-  /** Whether the middleware may call `next` again after a failure. Any other middleware may call `next` only once. */
+  /** Whether the middleware may call `next` again after a failure. Any other may call it once. */
   callsAgain?: boolean
   /** The middleware's part of the OpenAPI document, for the routes that it runs for. */
   openapi?: MiddlewareDescription | ((route: DeclaredRoute, method: string) => MiddlewareDescription)
-  /** The hooks that the middleware needs for as long as the application lives: `transaction()` opens its database. */
+  /** The hooks that the middleware needs for the application's life: `transaction()` opens its database. */
   extension?: Hooks
 }
 
 /**
- * Something that belongs to an application for as long as it lives, such as a queue of jobs: `app.extend(jobs)`. A middleware
- * belongs to requests instead. Its member `declare` is in routing/scope.ts.
+ * Something that belongs to an application for as long as it lives, such as a queue of jobs:
+ * `app.extend(jobs)`. A middleware belongs to requests instead. Its member `declare` is in routing/scope.ts.
  */
 export interface Extension extends Hooks {
-  /** The name of the function that creates the extension: `jobQueue`. An application has one extension of a name. */
+  /** The name of the function that creates the extension: `jobQueue`. A name is unique in an application. */
   readonly name: string
   /** The middleware for everything that is declared below `app.extend`. */
   readonly middleware?: Middleware
 }
 
 /**
- * The hooks of an application: what runs at certain times. Extensions, middleware (as its `extension`) and session stores have
- * these members, all of which are optional. Those for jobs are in background.ts.
+ * The hooks of an application: what runs at certain times. Extensions, middleware (as its `extension`) and
+ * session stores have these members, all of which are optional. Those for jobs are in background.ts.
  */
 export interface Hooks {
-  /** The properties and methods that are added to the context of every request. Declare their types in `Context`. */
+  /** Properties and methods that are added to the context of every request. Declare them in `Context`. */
   members?: PropertyDescriptorMap & ThisType<Context>
-  /** The feature that needs the session secret even in an API application, for the message if there is none: `Signed tokens`. */
+  /** The feature that needs the session secret even in an API application: `Signed tokens`. */
   needsSecret?: string
-  /** Whether the middleware sets `ctx.user`. Declare `idempotency()` below such a middleware, because a key belongs to a user. */
+  /** Whether the middleware sets `ctx.user`. `idempotency()` belongs below it: a key belongs to a user. */
   setsUser?: boolean
   /**
-   * Whether the middleware lets the visitor of a request pass. The navigation (`collectionLinks()`) leaves out the resources below
-   * a middleware that does not. Without this function, everybody may pass.
+   * Whether the middleware lets the visitor of a request pass. The navigation (`collectionLinks()`) leaves
+   * out the resources below a middleware that does not. Without this function, everybody may pass.
    */
   admits?(ctx: Context): boolean
-  /** Whether the middleware recognizes requests that a client sends twice by a key, as `idempotency()` does. */
+  /** Whether the middleware recognizes repeated requests by a key, as `idempotency()` does. */
   recognizesKeys?: boolean
   /** Whether the middleware stores the files of requests, as that of `storedFiles()` does. */
   storesFiles?: boolean

@@ -1,9 +1,9 @@
 import { relative } from 'node:path'
 
 /**
- * The errors of an application, one class each. An error that becomes a response has a `status`. A mistake in the
- * application's own code that is found at the start is a `DeclarationError`. The errors of the command line are in
- * command-errors.ts.
+ * The errors of an application, one class each. An error that becomes a response has a `status`. A mistake in
+ * the application's own code that is found at the start is a `DeclarationError`. The errors of the command
+ * line are in command-errors.ts.
  */
 
 /** The base of the framework's errors. */
@@ -24,7 +24,7 @@ export class HttpError extends NamedError {
   /** Whether production may show the message, too. */
   readonly isPublic: boolean = true
 
-  /** The `type` of the problem document: a URI by which programs distinguish errors with the same status (RFC 9457, 3.1.1). */
+  /** The `type` of the problem document: a URI that tells errors of one status apart (RFC 9457). */
   declare readonly type?: string
 
   /**
@@ -82,7 +82,7 @@ export class BadRequest extends HttpError {
   }
 }
 
-/** 400: the body consists of many small chunks, of which each costs as much as a large one. The connection is closed. */
+/** 400: the body consists of many small chunks, each as costly as a large one. The connection is closed. */
 export class TooManyChunks extends HttpError {
   /** @param chunkSize the least number of bytes that the chunks must have on average */
   constructor(chunkSize: number) {
@@ -121,7 +121,7 @@ export class ForwardedInDevelopment extends httpError(
     'GO_ENV=production, or add the host to DEVELOPMENT_HOSTS or to new App({ developmentHosts: [...] }).',
 ) {}
 
-/** 403: a page of another site sent the request. `origin` is what its browser reports, `own` the application's origin. */
+/** 403: a page of another site sent the request. `origin` is its origin, `own` the application's. */
 export class CrossSiteRequest extends httpError(
   403,
   (origin: string, own: string) =>
@@ -140,7 +140,7 @@ export class Forbidden extends httpError(
   (message?: string) => message ?? 'You are not allowed to do this.',
 ) {}
 
-/** 500: a handler has changed records of a model with a policy, and has not called ctx.authorize. The transaction is rolled back. */
+/** 500: a handler changed records of a model with a policy without ctx.authorize. All is rolled back. */
 export class AuthorizationNotPerformed extends internalError(
   (handler: string, model: string) =>
     `${handler} did not call ctx.authorize for the ${model} that it changed, so nothing was saved. Call ` +
@@ -243,12 +243,12 @@ export class RequestTimeout extends HttpError {
   }
 }
 
-/** 412: the record's version does not meet `If-Match` or `If-None-Match`, or the handler has compared no version with them. */
+/** 412: the version does not meet `If-Match` or `If-None-Match`, or the handler has not compared it. */
 export class PreconditionFailed extends httpError(412, (message: string) => message) {
   override readonly type = 'urn:resource-kit:precondition-failed'
 }
 
-/** 428: the resource requires a version that the client has read, in `If-Match` or in the body (RFC 6585, section 3). */
+/** 428: the resource requires a version from the client, in `If-Match` or in the body (RFC 6585). */
 export class PreconditionRequired extends httpError(
   428,
   (field: string) => `Send the version that you have read: its ETag in If-Match, or "${field}" in the body.`,
@@ -293,7 +293,7 @@ export class TooManyMembers extends httpError(
   (limit: number) => `The body has more than ${limit} members: values, elements and attributes.`,
 ) {}
 
-/** 413: a body becomes far larger when it is decompressed: more than `ratio` bytes for each byte that was sent. */
+/** 413: a body grows too much when it is decompressed: more than `ratio` bytes for each byte sent. */
 export class DecompressionBomb extends httpError(
   413,
   (ratio: number) => `The body is compressed by more than ${ratio}:1.`,
@@ -305,14 +305,14 @@ export class UnsupportedMediaType extends httpError(
   (what: string) => `${what} is not supported. Send a form, JSON or XML.`,
 ) {}
 
-/** 500: a handler used `ctx.tx`, but no transaction middleware is declared before it. In development, it says what to do. */
+/** 500: a handler used `ctx.tx` without a transaction middleware. In development, it says what to do. */
 export class NoTransaction extends httpError(
   500,
   (isDevelopment?: boolean) =>
     `no transaction found${isDevelopment ? '. Add app.use(transaction(database)) above the routes.' : ''}`,
 ) {}
 
-/** 500: middleware with `beforeBody` used a member of the context that exists after the body has been read: `ctx.tx`. */
+/** 500: middleware with `beforeBody` used a member of the context that exists after the body: `ctx.tx`. */
 export class BeforeBody extends httpError(
   500,
   (member: string) =>
@@ -328,7 +328,7 @@ export class NoSession extends httpError(
     '`api: true` from new App().',
 ) {}
 
-/** 500: a handler did not await queries of its transaction, or ctx.authorize. The transaction is rolled back. */
+/** 500: a handler did not await queries of its transaction, or ctx.authorize. All is rolled back. */
 export class NotAwaited extends httpError(
   500,
   () =>
@@ -337,8 +337,8 @@ export class NotAwaited extends httpError(
 ) {}
 
 /**
- * 500: a stream of rows was still open when a statement of the same transaction began, or when the handler ended. Only the
- * response to a GET that has written nothing may read on after the handler.
+ * 500: a stream of rows was still open when a statement of the same transaction began, or when the handler
+ * ended. Only the response to a GET that has written nothing may read on after the handler.
  */
 export class RowsNotRead extends httpError(
   500,
@@ -348,8 +348,8 @@ export class RowsNotRead extends httpError(
 ) {}
 
 /**
- * 500: some work of a request waits for a lock or a connection that the request's own transaction holds until its end. `waiting`
- * is the caller of the work, and `begun` is the caller that has begun the transaction.
+ * 500: some work of a request waits for a lock or a connection that the request's own transaction holds until
+ * its end. `waiting` is the caller of the work, and `begun` is the caller that has begun the transaction.
  */
 export class WaitsForItself extends internalError(
   (waiting: string, begun: string) =>
@@ -358,7 +358,7 @@ export class WaitsForItself extends internalError(
     'use ctx.tx or ctx.afterCommit in the second one.',
 ) {}
 
-/** 500: the list of a CSV file is not what JSON shows, because its handler changes the records of `ctx.paginate`, or has none. */
+/** 500: a CSV file differs from JSON, because its handler changes or lacks records of `ctx.paginate`. */
 export class CsvNotRecords extends httpError(
   500,
   (handler: string) =>
@@ -387,7 +387,7 @@ export class TransactionEnded extends namedError(
   () => 'The transaction of this request has ended. Await every promise that uses ctx.tx.',
 ) {}
 
-/** 499: the client has closed the connection before the request's transaction began. Nobody receives the response. */
+/** 499: the client has disconnected before the transaction began. Nobody gets the response. */
 export class ClientClosedRequest extends httpError(499, () => 'The client has closed the connection.') {}
 
 /** 429: a client sends too many multipart forms at the same time. */
@@ -417,7 +417,7 @@ export class TransactionConflict extends ServiceUnavailable {
   }
 }
 
-/** 503: another request has changed or deleted a record since this one has read it. The transaction was rolled back. */
+/** 503: another request has changed or deleted a record since this one read it. All was rolled back. */
 export class VersionConflict extends TransactionConflict {}
 
 /** 500: a record was loaded without the version that its model has, so it cannot be compared with its row. */
@@ -473,8 +473,8 @@ export interface Violation {
 }
 
 /**
- * 422: the errors of a record, by field. 409: the database rejected the record because of another one. 400: the errors of
- * a query, by parameter.
+ * 422: the errors of a record, by field. 409: the database rejected the record because of another one. 400:
+ * the errors of a query, by parameter.
  *
  * Templates call `errors.on('title')`. JSON and XML contain `errors.messages`.
  */
@@ -482,7 +482,8 @@ export class ValidationErrors extends HttpError {
   readonly fields = new Map<string, Violation[]>()
 
   constructor(status: 422 | 409 | 400 = 422, options?: ErrorOptions) {
-    // Each save of a record creates one, no code reads its stack, and capturing the stack takes 18 % of the CPU time of a failed validation.
+    // Each save of a record creates one, no code reads its stack, and capturing the stack takes 18 % of the
+    // CPU time of a failed validation.
     const { stackTraceLimit } = Error
     Error.stackTraceLimit = 0
     super(status, invalid[status], {}, options)
@@ -493,8 +494,8 @@ export class ValidationErrors extends HttpError {
    * Adds a broken rule to a field. The `base` field stands for the whole record.
    *
    * An error of a hook or a handler is shown as the first of these that exists: the translation
-   * `validation.<model>.<field>.<rule>`, the application's translation `validation.<rule>`, the message, the framework's
-   * translation `validation.<rule>`, and `validation.invalid`.
+   * `validation.<model>.<field>.<rule>`, the application's translation `validation.<rule>`, the message, the
+   * framework's translation `validation.<rule>`, and `validation.invalid`.
    *
    * @example errors.add('title', 'taken')
    */
@@ -532,7 +533,7 @@ export class ValidationErrors extends HttpError {
   }
 }
 
-/** 409: the record has changed since the client has read the version that it sent. The rule of `base` is `stale`. */
+/** 409: the record has changed since the client has read it. The rule of `base` is `stale`. */
 export class StaleRecord extends ValidationErrors {
   override readonly type = 'urn:resource-kit:stale-record'
 
@@ -579,7 +580,7 @@ export class TemplateNotFound extends NamedError {
   }
 }
 
-/** A path helper was called without a parameter of its path; `unsaved` is the class of a record without an id that was passed. */
+/** A path helper lacked a parameter of its path; `unsaved` is the class of a record without an id. */
 export class MissingParameter extends namedError(
   (helper: string, path: string, parameter: string, unsaved?: string) =>
     `${helper} (${path}) requires the parameter "${parameter}", which is missing.` +
@@ -658,13 +659,13 @@ export class UnknownAttribute extends namedError(
     `${className} has no attribute "${name}" that a request may set. It has ${known.join(', ') || 'no attributes'}.`,
 ) {}
 
-/** 500: a handler has called `ctx.bind` with an attribute that the `fields` option of its resource does not list. */
+/** 500: a handler has called `ctx.bind` with an attribute that its resource's `fields` lack. */
 export class UnlistedField extends internalError(
   (handler: string, name: string) =>
     `${handler} binds "${name}". Add it to the "fields" option of @Resource.`,
 ) {}
 
-/** A locale file cannot be read. It stops the start; in development it fails the first request after the change. */
+/** A locale file cannot be read. It stops the start; in development it fails the next request. */
 export class BrokenTranslations extends NamedError {
   constructor(
     readonly file: string,
@@ -714,7 +715,7 @@ export class DatabaseNotOpened extends NamedError {
   }
 }
 
-/** A database server does not permit its user to create or delete the database at `place`, which is without a password. */
+/** A database server does not permit its user to create or delete the database at `place`. */
 export class DatabasePermissionDenied extends namedError(
   (done: 'created' | 'deleted', place: string) =>
     `The database ${place} cannot be ${done}: the server does not permit this user to do it. ` +
@@ -735,7 +736,8 @@ export class MigrationFailed extends NamedError {
     readonly isRolledBack = false,
   ) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    // PostgreSQL's errors name in a detail what prevents a change: `view adults depends on column age of table people`.
+    // PostgreSQL's errors name in a detail what prevents a change:
+    // `view adults depends on column age of table people`.
     const detail: unknown = Reflect.get(Object(Reflect.get(Object(cause), 'driverError')), 'detail')
     const reasons = [reason, ...(typeof detail === 'string' ? [detail.replaceAll('\n', '; ')] : [])]
     super(`The migration ${name} cannot be ${done}: ${reasons.map(toSentence).join(' ')} ${left}`, { cause })

@@ -1,6 +1,6 @@
 /**
- * The parts of the core that extensions use in addition to the public API: `resource-kit/auth`, `resource-kit/mail`, and
- * packages of other authors.
+ * The parts of the core that extensions use in addition to the public API: `resource-kit/auth`,
+ * `resource-kit/mail`, and packages of other authors.
  *
  * @module resource-kit/extension
  */
@@ -45,7 +45,8 @@ export { retryConflicts } from './database/retry-conflicts.js'
 // Data
 export { guardStatements, isPermitted, permit } from './database/queries/guard.js'
 export { maskedSql } from './database/queries/masked-sql.js'
-export { assignedIds, columnWriter, linksOf, targetOf, type Links } from './records/links.js'
+export { assignedIds } from './models/record-state.js'
+export { columnWriter, idListsOf, targetOf, type IdList } from './records/joins.js'
 export { isTrashed } from './records/trash.js'
 export { rowsOf, type StoredRow } from './records/row.js'
 export { scopeOf } from './records/scope.js'

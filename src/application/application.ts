@@ -51,8 +51,8 @@ const primary: Primary = {
 }
 
 /**
- * A web application. Middleware, routes and resources are declared in order: a route runs the middleware registered
- * above it, and the first route that matches a request handles it.
+ * A web application. Middleware, routes and resources are declared in order: a route runs the middleware
+ * registered above it, and the first route that matches a request handles it.
  *
  * @example
  * const app = new App({ sessionName: '_blog_session' })
@@ -116,8 +116,8 @@ export class App extends Scope {
   }
 
   /**
-   * Finds the route of a request and the parameters in its path. Returns undefined if no route matches. Static files are
-   * not considered.
+   * Finds the route of a request and the parameters in its path. Returns undefined if no route matches.
+   * Static files are not considered.
    *
    * @param host selects the routes of a virtual host: `acme.example.com`
    * @throws BadRequest when the percent-encoding of the path is malformed
@@ -139,28 +139,30 @@ export class App extends Scope {
   /**
    * Returns the function that handles requests, for your own server. Call `start` and `close` yourself.
    *
-   * @throws DeclarationError in production if sessions or signed tokens have no secret, in development if a host is malformed,
-   *   in an API application if a middleware needs sessions, and if a middleware adds a member that the context already has
+   * @throws DeclarationError in production if sessions or signed tokens have no secret, in development if a
+   *   host is malformed, in an API application if a middleware needs sessions, and if a middleware adds a
+   *   member that the context already has
    */
   callback(): RequestListener {
     return (this.listener ??= this.compose())
   }
 
   /**
-   * Starts the middleware, for example `transaction()`, which opens the database, and listens. SIGTERM and SIGINT close the
-   * application and end the process; a second signal ends it at once.
+   * Starts the middleware, for example `transaction()`, which opens the database, and listens. SIGTERM and
+   * SIGINT close the application and end the process; a second signal ends it at once.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws PortInUse when another process listens on the port, AddressUnavailable when the system rejects the address,
-   *   DeclarationError when the application is already listening, and the errors of `callback` and `start`
+   * @throws PortInUse when another process listens on the port, AddressUnavailable when the system rejects
+   *   the address, DeclarationError when the application is already listening, and the errors of `callback`
+   *   and `start`
    */
   async listen(port = this.configuredPort, host = this.configuredHost): Promise<string> {
     return this.lifecycle.listen(port, host)
   }
 
   /**
-   * Starts the middleware without listening, for work without requests. SIGTERM and SIGINT close the application and end the
-   * process.
+   * Starts the middleware without listening, for work without requests. SIGTERM and SIGINT close the
+   * application and end the process.
    *
    * @internal
    */
@@ -171,8 +173,8 @@ export class App extends Scope {
   }
 
   /**
-   * Returns the extension that a function has created: `app.extension(jobQueue)`. Undefined if the application has none, or if
-   * its name is not that of the function.
+   * Returns the extension that a function has created: `app.extension(jobQueue)`. Undefined if the
+   * application has none, or if its name is not that of the function.
    */
   extension<Made extends Extension>(factory: (...args: never[]) => Made): Made | undefined {
     // The cast is correct, because only this function returns extensions of its name.
@@ -197,8 +199,8 @@ export class App extends Scope {
   /**
    * Starts the middleware without listening. Warns about unreachable routes and misspelled handlers.
    *
-   * @throws DeclarationError when the options of a resource do not fit its model, and errors of the middleware, for example
-   *   when the database cannot be opened
+   * @throws DeclarationError when the options of a resource do not fit its model, and errors of the
+   *   middleware, for example when the database cannot be opened
    */
   async start(): Promise<void> {
     const { table, items } = this.declarations
@@ -219,7 +221,8 @@ export class App extends Scope {
   }
 
   /**
-   * Declares that the records of each resource are within those to which its path leads, unless their model has `@Within`.
+   * Declares that the records of each resource are within those to which its path leads, unless their model
+   * has `@Within`.
    *
    * @internal
    */
@@ -231,8 +234,8 @@ export class App extends Scope {
   }
 
   /**
-   * Stops accepting connections, waits for pending requests, and stops the middleware. Connections that are still open
-   * after `drainTimeout` are closed.
+   * Stops accepting connections, waits for pending requests, and stops the middleware. Connections that are
+   * still open after `drainTimeout` are closed.
    */
   close(): Promise<void> {
     return this.lifecycle.close()
@@ -314,12 +317,13 @@ export class App extends Scope {
       session: api ? undefined : this.sessions(),
       readBody: bodyReader(settings),
       overridesMethod: !api,
-      // An API application has no tokens of `csrf()`, which would distinguish its forms from those of other sites.
+      // An API application has no tokens of `csrf()`, which would distinguish its forms from those of other
+      // sites.
       guard: api ? (ctx) => rejectCrossSiteForm(ctx, cors?.origins) : undefined,
     })
   }
 
-  /** Rejects middleware that needs sessions. Sets Koa's keys for middleware that signs, as `sessions` does otherwise. */
+  /** Rejects middleware that needs sessions. Sets Koa's keys for signing, as `sessions` does otherwise. */
   private prepareApi(): void {
     for (const { name, needsSession, extension } of this.declarations.middleware) {
       const { needsSecret } = extension ?? {}
@@ -370,7 +374,7 @@ export class App extends Scope {
   }
 }
 
-/** Removes the origin from a request's target, which a proxy may send in absolute form (RFC 9112, section 3.2.2). */
+/** Removes the origin from a request's target, which a proxy may send in absolute form (RFC 9112). */
 function originForm(target = '/'): string {
   if (target.startsWith('/')) return target
   const path = target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i, '')
@@ -378,13 +382,14 @@ function originForm(target = '/'): string {
 }
 
 /**
- * Whether the client caused an error of its connection: it disconnected, did not send HTTP, or was too slow. The log reports
- * it as an aborted request.
+ * Whether the client caused an error of its connection: it disconnected, did not send HTTP, or was too slow.
+ * The log reports it as an aborted request.
  */
 function isCausedByClient(error: unknown, response?: ServerResponse): boolean {
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined
-  // Either the stream of the body ended early, and Node destroyed the response with this error, or the client disconnected.
-  // If the client reset its connection, the response was destroyed, too, but the error of the connection is another one.
+  // Either the stream of the body ended early, and Node destroyed the response with this error, or the client
+  // disconnected. If the client reset its connection, the response was destroyed, too, but the error of the
+  // connection is another one.
   if (code === 'ERR_STREAM_PREMATURE_CLOSE')
     return response?.errored === null || isCausedByClient(response?.req.socket.errored)
   return typeof code === 'string' && /^(HPE_|ERR_HTTP_REQUEST_TIMEOUT|ECONNRESET|EPIPE)/.test(code)

@@ -25,7 +25,7 @@ export interface ContextServices {
   policies: ReadonlyMap<Function, PolicyClass>
 }
 
-/** Adds the members of each folder of the framework to the context that an application passes to its handlers. */
+/** Adds the members of each folder of the framework to the context that handlers receive. */
 export function extendContext(context: Koa['context'], services: ContextServices): void {
   const { table, pages, env, defaultFormat, policies, timeZone } = services
   const membersByFolder = [

@@ -21,14 +21,16 @@ export function errorHandler(pages: ErrorPages): Middleware {
       if (ctx.res.headersSent) return void ctx.res.destroy()
       respondWithError(ctx, explained, pages)
     }
-    // A client that still sends its body reads the response only afterwards, so the rest of the body is read and discarded.
+    // A client that still sends its body reads the response only afterwards, so the rest of the body is read
+    // and discarded.
     if (!ctx.req.complete) ctx.req.unpipe().resume()
   }
 }
 
 /**
- * Waits until a stream has data or has ended, so that a failure before that becomes an ordinary error response. This delays
- * nothing: Node sends no headers before the first part of a body. After they have been sent, an error response is not possible.
+ * Waits until a stream has data or has ended, so that a failure before that becomes an ordinary error
+ * response. This delays nothing: Node sends no headers before the first part of a body. After they have been
+ * sent, an error response is not possible.
  *
  * @throws the error of the stream
  */

@@ -7,7 +7,8 @@ import { classOfMiddleware } from '../injection/middleware-class.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 
 /**
- * The hooks of an extension, and when they run. `stop` runs in the reverse order of the declarations, all others in theirs.
+ * The hooks of an extension, and when they run. `stop` runs in the reverse order of the declarations, all
+ * others in theirs.
  *
  * | When                      | Hooks                                             |
  * | ------------------------- | ------------------------------------------------- |
@@ -75,7 +76,7 @@ export class Extensions {
     for (const hooks of this.all) await hooks.check?.()
   }
 
-  /** Lets all finish their work until the deadline. It never rejects, because the shutdown continues in any case. */
+  /** Lets all finish by the deadline. It never rejects: the shutdown continues in any case. */
   async finish(deadline: Date, logger: Logger): Promise<void> {
     const timeout = setTimeout(Math.max(0, deadline.getTime() - Date.now()), undefined, { ref: false })
     const work = this.all.map(async (hooks) => hooks.finish?.(deadline))

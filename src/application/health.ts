@@ -4,8 +4,8 @@ import type { Context, Middleware } from '../context.js'
 /**
  * Responds to `GET /up` with 200, or with 503 unless `check` resolves to true.
  *
- * @param check resolves to false while the application is closing, and rejects if it cannot handle requests; the logger receives
- *   its error
+ * @param check resolves to false while the application is closing, and rejects if it cannot handle requests;
+ *   the logger receives its error
  */
 export function health(check: () => Promise<boolean>, logger: Logger): Middleware {
   async function respond(ctx: Context): Promise<void> {

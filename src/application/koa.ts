@@ -38,7 +38,7 @@ function guardBody(request: Koa['request']): void {
   Object.defineProperties(request, Object.getOwnPropertyDescriptors(members))
 }
 
-/** Sets a property of Koa's response to what a function returns for the value. If the function throws, it is not set. */
+/** Sets a property of Koa's response to what a function returns for the value, unless the function throws. */
 function extendSetter(response: Koa['response'], name: string, prepare: (value: unknown) => unknown): void {
   const property = Object.getOwnPropertyDescriptor(Object.getPrototypeOf(response), name)
   Object.defineProperty(response, name, {
@@ -50,8 +50,8 @@ function extendSetter(response: Koa['response'], name: string, prepare: (value: 
 }
 
 /**
- * Adds a listener to a stream that becomes a body: without one, a failure while its handler is running would end the process.
- * Returns bytes as a buffer, because Koa would send other arrays of bytes as JSON.
+ * Adds a listener to a stream that becomes a body: without one, a failure while its handler is running would
+ * end the process. Returns bytes as a buffer, because Koa would send other arrays of bytes as JSON.
  */
 function prepareBody(body: unknown): unknown {
   if (body instanceof Readable) body.on('error', () => {})
@@ -61,8 +61,8 @@ function prepareBody(body: unknown): unknown {
 }
 
 /**
- * Rejects a status message with characters that a status line cannot contain. Node would do so when the response is sent, too
- * late for an error response of the application.
+ * Rejects a status message with characters that a status line cannot contain. Node would do so when the
+ * response is sent, too late for an error response of the application.
  *
  * @throws BadStatusMessage
  */
@@ -73,8 +73,9 @@ function checkStatusMessage(message: unknown): unknown {
 }
 
 /**
- * Replaces Koa's `handleRequest` for bodies that are strings or buffers: Koa watches each response for errors of its connection,
- * which only a stream needs, and which takes 7 % of the CPU time of a show. All other responses are sent by Koa.
+ * Replaces Koa's `handleRequest` for bodies that are strings or buffers: Koa watches each response for errors
+ * of its connection, which only a stream needs, and which takes 7 % of the CPU time of a show. All other
+ * responses are sent by Koa.
  */
 function sendText(koa: Koa): void {
   const handle: Handle = (ctx, run) => {

@@ -10,10 +10,11 @@ import { setRequestLogger, writeLine } from '../logging/request-logger.js'
 type Identified = { -readonly [Name in 'requestId' | 'originalMethod']: Context[Name] }
 
 /**
- * Gives each request an id, a logger with that id, and a line in the log after the response. The id is that of the request's
- * `X-Request-Id` header, if this has 1 to 128 letters, digits, `-`, `_` and `.`. The line of a health check has the level debug.
- * The line lacks the query string, because it may contain secrets. Its status is 499 if the connection was closed before the
- * response. In development, it has the number and the time of the database queries.
+ * Gives each request an id, a logger with that id, and a line in the log after the response. The id is that
+ * of the request's `X-Request-Id` header, if this has 1 to 128 letters, digits, `-`, `_` and `.`. The line of
+ * a health check has the level debug. The line lacks the query string, because it may contain secrets. Its
+ * status is 499 if the connection was closed before the response. In development, it has the number and the
+ * time of the database queries.
  */
 export function requestLog(logger: Logger, isDevelopment = false): Middleware {
   return function requestLog(ctx, next) {

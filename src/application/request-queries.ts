@@ -18,13 +18,13 @@ const suggestion =
 /** The request or job that the current code belongs to. Only set in development. */
 const requests = new AsyncLocalStorage<RequestQueries>()
 
-/** The functions whose queries a loop may repeat, because each record is written on its own. `Calls` calls a handler for each record. */
+/** The functions whose queries a loop may repeat, because they write or call a handler for each record. */
 const writers = [saveRecord.name, destroyRecord.name, 'callForRecord']
 
 /** Whether the process has subscribed to the channels, which it does once. */
 let isListening = false
 
-/** The queries of one request or job in development, for its line in the log, for warnings and for the `Server-Timing` header. */
+/** The queries of one request or job in development, for the log, warnings and `Server-Timing`. */
 export class RequestQueries {
   private count = 0
   /** Milliseconds of all statements. */
@@ -69,7 +69,8 @@ export class RequestQueries {
   }
 
   /**
-   * Adds `this.fields` to the fields of the request's line. Returns the end of the line: ` 12 ms (22 queries, 6.1 ms)`.
+   * Adds `this.fields` to the fields of the request's line. Returns the end of the line:
+   * ` 12 ms (22 queries, 6.1 ms)`.
    *
    * @param ms the milliseconds of the whole request
    */
@@ -78,7 +79,7 @@ export class RequestQueries {
     return ` ${rounded(ms)} ms${this.count > 0 ? ` (${this.countText}, ${rounded(this.ms)} ms)` : ''}`
   }
 
-  /** Warns about each line that has run a query many times. The queries of `ctx.save` and `ctx.destroy` do not count. */
+  /** Warns of each line that has repeated a query. `ctx.save` and `ctx.destroy` do not count. */
   warn(request: string): void {
     for (const [sql, messages] of this.selects) {
       if (messages.length < minRepeats) continue

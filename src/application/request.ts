@@ -43,8 +43,9 @@ export interface RequestParts {
 }
 
 /**
- * The steps of every request in running order. Errors are checked in this order: 404 for an unknown path, 405 for the method,
- * those of middleware with `beforeBody`, then 415, 413 and 400 for the body. The other middleware runs after that.
+ * The steps of every request in running order. Errors are checked in this order: 404 for an unknown path, 405
+ * for the method, those of middleware with `beforeBody`, then 415, 413 and 400 for the body. The other
+ * middleware runs after that.
  */
 export function requestSteps(parts: RequestParts): Middleware[] {
   const steps = [
@@ -119,8 +120,9 @@ function findRoutes({ table }: RequestParts): Middleware {
 const frameworkFiles = new StaticFolder('/', join(assets, 'public'))
 
 /**
- * Sends a file of a static folder. A folder that is declared before the route hides it, even if the folder has no such file.
- * Of several such folders, only the first counts. Without a route, all folders are searched.
+ * Sends a file of a static folder. A folder that is declared before the route hides it, even if the folder
+ * has no such file. Of several such folders, only the first counts. Without a route, all folders are
+ * searched.
  */
 function sendStaticFile({ table }: RequestParts): Middleware {
   return function sendStaticFile(ctx, next) {
@@ -138,7 +140,7 @@ async function sendFrom(ctx: Context, folders: readonly StaticFolder[], next: ()
   await next()
 }
 
-/** Sends a file of a folder, unless the folder's middleware responds first. Returns whether there is a response. */
+/** Sends a file of a folder, unless the folder's middleware responds first. Returns whether one was sent. */
 async function respondFrom(ctx: Context, folder: StaticFolder): Promise<boolean> {
   let isAbsent = false
   const send: Middleware = async () => {
@@ -170,8 +172,8 @@ function rejectPath({ method, path }: Context): never {
 }
 
 /**
- * Runs the middleware with `beforeBody`. The `_method` in the body of a form selects one of several routes; then only the
- * middleware that all of them have in common runs here, and the rest in `runRoute`.
+ * Runs the middleware with `beforeBody`. The `_method` in the body of a form selects one of several routes;
+ * then only the middleware that all of them have in common runs here, and the rest in `runRoute`.
  */
 function runBeforeBody({ overridesMethod }: RequestParts): Middleware {
   return function runBeforeBody(ctx, next) {
@@ -214,7 +216,7 @@ function readBody(parts: RequestParts): Middleware {
   }
 }
 
-/** Runs the rest of the route's middleware, and its handler. Tools for Koa find the routes by the `router` property of the step. */
+/** Runs the route's other middleware and its handler. Tools for Koa find the routes by `router`. */
 function runRoute({ table }: RequestParts): Middleware {
   async function runRoute(ctx: Context): Promise<void> {
     const { early } = routesOf(ctx)

@@ -20,8 +20,8 @@ export type AccessEvent =
   | 'token_revoked'
 
 /**
- * Writes a line about an account's event to the log (ASVS 7.1): the event, the id of the user if it is known, and the IP
- * address of the client.
+ * Writes a line about an account's event to the log (ASVS 7.1): the event, the id of the user if it is known,
+ * and the IP address of the client.
  */
 export function logAccess(ctx: Context, event: AccessEvent, user?: { id: string }): void {
   ctx.log.info({ event, user_id: user?.id, ip: ctx.ip }, `account: ${event.replaceAll('_', ' ')}`)

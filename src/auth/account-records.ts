@@ -5,9 +5,9 @@ import { hashPassword, needsRehash } from './passwords.js'
 import { readToken } from './signed-tokens.js'
 
 /**
- * Finds the user of a link in a mail, before the request's transaction begins; null if the token of the link is forged or has
- * expired, or if the user's password or address has changed since, for example by this link. `signedToken` creates the token with the
- * user's id and stamp.
+ * Finds the user of a link in a mail, before the request's transaction begins; null if the token of the link
+ * is forged or has expired, or if the user's password or address has changed since, for example by this link.
+ * `signedToken` creates the token with the user's id and stamp.
  *
  * @example const user = await findByLink(database, User, 'password reset', ctx.params.token)
  */
@@ -28,8 +28,8 @@ export async function findByLink<User extends Account>(
 }
 
 /**
- * Locks a user until the commit; null if the password or the address has changed since the user was read. Call it after slow work
- * such as `hashPassword`, and change the record that it returns.
+ * Locks a user until the commit; null if the password or the address has changed since the user was read.
+ * Call it after slow work such as `hashPassword`, and change the record that it returns.
  *
  * @throws RecordNotFound (404) when the user was deleted
  */
@@ -40,8 +40,9 @@ export async function lockUnchanged<User extends Account>(ctx: Context, known: U
 }
 
 /**
- * Hashes a correct password again if its hash has older parameters than those of `hashPassword`, and returns the user with the
- * current hash. The user's bearer tokens stay valid if `tokens` is their class. A password that was changed in the meantime stays.
+ * Hashes a correct password again if its hash has older parameters than those of `hashPassword`, and returns
+ * the user with the current hash. The user's bearer tokens stay valid if `tokens` is their class. A password
+ * that was changed in the meantime stays.
  *
  * @example signIn(ctx, await rehashPassword(ctx, user, password))
  */

@@ -14,8 +14,9 @@ export interface Account extends Model {
 export type AccountClass<User extends Account = Account> = new () => User
 
 /**
- * Returns a digest of 132 bits of a user's id, address and password hash, which does not reveal the hash. Sessions, bearer
- * tokens and links that contain the digest become invalid when the user's address or password changes.
+ * Returns a digest of 132 bits of a user's id, address and password hash, which does not reveal the hash.
+ * Sessions, bearer tokens and links that contain the digest become invalid when the user's address or
+ * password changes.
  */
 export function passwordStamp(user: Account): string {
   return createHash('sha256')
@@ -24,17 +25,18 @@ export function passwordStamp(user: Account): string {
     .slice(0, 22)
 }
 
-/** The maximum length of a string that is normalized: some longer ones take minutes. An address has at most 254 characters. */
+/** The longest string that is normalized: others can take minutes. An address has at most 254 characters. */
 const maxLength = 1000
 
 /** A domain without characters at which the parser of URLs would cut the domain, or which it would decode. */
 const domainAtEnd = /(?<=@)[^\s\p{Cc}/\\?#%@]+$/u
 
 /**
- * The form in which an email address is stored, looked up and counted: trimmed, in lower case, in one Unicode form. The domain
- * is in Unicode, without the invisible characters that a mail server ignores: `ada@exämple.com` for `ada@xn--exmple-cua.com`.
- * Returns an empty string for a value that is not a string, for a string of more than 1,000 characters, and for a string that
- * no database stores, because it contains a NUL or half a surrogate pair.
+ * The form in which an email address is stored, looked up and counted: trimmed, in lower case, in one Unicode
+ * form. The domain is in Unicode, without the invisible characters that a mail server ignores:
+ * `ada@exämple.com` for `ada@xn--exmple-cua.com`. Returns an empty string for a value that is not a string,
+ * for a string of more than 1,000 characters, and for a string that no database stores, because it contains a
+ * NUL or half a surrogate pair.
  */
 export function normalizeEmail(address: unknown): string {
   if (typeof address !== 'string' || address.length > maxLength) return ''

@@ -24,9 +24,9 @@ const defaultDays = 90
 const useInterval = 3_600_000
 
 /**
- * Fills a new bearer token of a user, and returns its text, which is shown once: `prefix_id_secret_checksum`. The record
- * stores the hash of the secret. Scanners for secrets recognize the text by its prefix. Its checksum lets the server reject other
- * texts without a query.
+ * Fills a new bearer token of a user, and returns its text, which is shown once: `prefix_id_secret_checksum`.
+ * The record stores the hash of the secret. Scanners for secrets recognize the text by its prefix. Its
+ * checksum lets the server reject other texts without a query.
  *
  * @example const text = issueToken(token, ctx.user, { prefix: 'shop' })
  * @throws DeclarationError when the prefix has other characters than letters, digits and `_`
@@ -44,12 +44,12 @@ export function issueToken(token: ApiToken, user: Account, { prefix = 'kit' } = 
   return `${text}_${checksum(text)}`
 }
 
-/** Reads the bearer token in the `Authorization` header of a request; undefined if the header contains anything else. */
+/** Reads the bearer token in the `Authorization` header of a request; undefined without one. */
 export function readBearer(ctx: Context): string | undefined {
   return /^Bearer +(\S+)$/i.exec(ctx.get('Authorization'))?.[1]
 }
 
-/** Finds the record of a token that has not expired, and updates its `last_used_at`. The caller checks the `stamp`. */
+/** Finds a token that has not expired, and updates `last_used_at`. Callers check the `stamp`. */
 export async function findByToken(
   database: Database,
   model: ApiTokenClass,

@@ -9,20 +9,20 @@ import { storeClient, readSessionUser } from './sign-in.js'
 
 /** The options of `authenticate()`. */
 export interface AuthenticateOptions<User extends Account> {
-  /** Whether a user may sign in, for example `(user) => !user.suspended`. Other users are signed out by their next request. */
+  /** Whether a user may sign in: `(user) => !user.suspended`. The next request signs others out. */
   isActive?(user: User): boolean
   /** The model of bearer tokens. A request with `Authorization` is then authenticated by its token alone. */
   tokens?: ApiTokenClass
-  /** Whether a session stores the address and the browser from which the user signed in, for `userSessions` (no). */
+  /** Whether a session stores the address and browser of the sign-in, for `userSessions` (no). */
   keepClient?: boolean
 }
 
 /**
- * Sets `ctx.user` to the user of the session, or of the bearer token. The user is read in each request, so that a deleted
- * user is signed out by the next request. The query runs outside of the request's transaction.
+ * Sets `ctx.user` to the user of the session, or of the bearer token. The user is read in each request, so
+ * that a deleted user is signed out by the next request. The query runs outside of the request's transaction.
  *
- * The browser does not store a page for a user (`Cache-Control: private, no-store`), so that it does not show the page after
- * the sign-out. It stores JSON and XML, and revalidates them.
+ * The browser does not store a page for a user (`Cache-Control: private, no-store`), so that it does not show
+ * the page after the sign-out. It stores JSON and XML, and revalidates them.
  *
  * @example app.use(authenticate(database, User))
  */
@@ -54,7 +54,7 @@ export function authenticate<User extends Account>(
     extension: { needsSecret: 'Signed tokens', setsUser: true },
   })
 
-  /** Finds the user of a session or a token; undefined if the user's password or address has changed since. */
+  /** Finds the user of a session or a token; undefined if the password or address has changed since. */
   async function findUser(login: { id: string; stamp: string } | undefined): Promise<User | undefined> {
     if (!login) return undefined
     // The compiler cannot see that every user has an id.

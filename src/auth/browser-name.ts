@@ -19,8 +19,9 @@ const systems: readonly (readonly [RegExp, string])[] = [
 ]
 
 /**
- * Returns the browser and the system in the `User-Agent` header: `Firefox, Linux`. For a program that is not a browser, returns
- * the name before the first `/`: `curl`. Returns an empty string if the header contains none of them.
+ * Returns the browser and the system in the `User-Agent` header: `Firefox, Linux`. For a program that is not
+ * a browser, returns the name before the first `/`: `curl`. Returns an empty string if the header contains
+ * none of them.
  */
 export function browserName(userAgent: string): string {
   const browser = find(browsers, userAgent) ?? /^[\w-]+(?=\/)/.exec(userAgent)?.[0]

@@ -2,12 +2,12 @@ import { PerRequest } from '../extension.js'
 import type { Context } from '../index.js'
 import type { Account } from './account.js'
 
-/** Returns `ctx.user`; undefined without a user. Applications declare the property with the type of their own model. */
+/** Returns `ctx.user`; undefined without a user. Applications declare it with their own type. */
 export function currentUser(ctx: Context): Account | undefined {
   return Reflect.get(ctx, 'user')
 }
 
-/** The sign-in time of a request's session, or `bearer` for a request that is authenticated by `Authorization`. */
+/** The sign-in time of a request's session, or `bearer` for a request with `Authorization`. */
 const signIns = new PerRequest<number | 'bearer'>()
 
 /**
@@ -21,7 +21,7 @@ export function setUser(ctx: Context, user: Account | undefined, signedInAt = 0)
   if (!usesBearer(ctx)) signIns.set(ctx, signedInAt)
 }
 
-/** Remembers the user of a request. Returns a function that sets this user again, before the handler is repeated. */
+/** Remembers the user of a request. Returns a function that restores the user before a repetition. */
 export function captureUser(ctx: Context): () => void {
   const [user, signedInAt] = [currentUser(ctx), signInTime(ctx)]
   return () => setUser(ctx, user, signedInAt)
@@ -37,7 +37,7 @@ export function usesBearer(ctx: Context): boolean {
   return signIns.get(ctx) === 'bearer'
 }
 
-/** Returns the time at which the user signed in, in milliseconds since 1970; 0 without a sign-in or with a bearer token. */
+/** Returns the time of the sign-in, in milliseconds since 1970; 0 without one or with a bearer token. */
 export function signInTime(ctx: Context): number {
   return Number(signIns.get(ctx)) || 0
 }

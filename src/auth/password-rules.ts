@@ -9,9 +9,9 @@ import { maxInputLength } from './passwords.js'
 const lengths = { min: 8, max: 200 }
 
 /**
- * Adds an error if a new password is missing, too short (less than 8 characters), too long (more than 200), one of the 10,000
- * most common ones, or the address of its user with or without the part from the `@`. Character types are not checked, and
- * passwords are neither truncated nor trimmed.
+ * Adds an error if a new password is missing, too short (less than 8 characters), too long (more than 200),
+ * one of the 10,000 most common ones, or the address of its user with or without the part from the `@`.
+ * Character types are not checked, and passwords are neither truncated nor trimmed.
  *
  * @returns whether the password is acceptable
  * @example if (checkPassword(ctx, errors, user, password)) user.password_hash = await hashPassword(password)

@@ -17,8 +17,8 @@ const strongParameters: Parameters = { ln: 15, r: 8, p: 3 }
 const testParameters: Parameters = { ln: 10, r: 8, p: 1 }
 
 /**
- * The maximum length of a password that is hashed. It leaves room for 200 characters in any Unicode form. Longer passwords
- * could occupy the process: some take minutes to normalize.
+ * The maximum length of a password that is hashed. It leaves room for 200 characters in any Unicode form.
+ * Longer passwords could occupy the process: some take minutes to normalize.
  */
 export const maxInputLength = 4096
 
@@ -28,17 +28,18 @@ const hashLength = 32
 
 const busy = () => new ServiceUnavailable('Too many passwords are being checked at the same time.', 5)
 
-/** A hash takes a few hundred milliseconds of a core and 32 MiB, so only 2 are computed at a time, and at most 100 wait. */
+/** A hash takes much of a core and 32 MiB: only 2 are computed at a time, and 100 may wait. */
 const queue = new Semaphore(2, Infinity, busy, 100)
 
 /**
- * Returns the hash of a password, with its parameters and salt: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Two spellings of the
- * same Unicode text have the same hash (NFKC).
+ * Returns the hash of a password, with its parameters and salt: `$scrypt$ln=15,r=8,p=3$<salt>$<hash>`. Two
+ * spellings of the same Unicode text have the same hash (NFKC).
  *
- * Call it before the request's first query or after its commit, because it takes a few hundred milliseconds. In the
- * `test` environment it takes a few, with `ln=10` and `p=1`.
+ * Call it before the request's first query or after its commit, because it takes a few hundred milliseconds.
+ * In the `test` environment it takes a few, with `ln=10` and `p=1`.
  *
- * @throws HttpError (413) when the password has more than 4,096 characters, for which `checkPassword` adds an error
+ * @throws HttpError (413) when the password has more than 4,096 characters, for which `checkPassword` adds an
+ *   error
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
  */
 export async function hashPassword(password: string): Promise<string> {
@@ -51,9 +52,9 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether a password matches a stored hash. Without a hash, because no user was found, it does the same work and returns
- * false, so that its duration does not reveal which users exist. For a password of more than 4,096 characters, it returns
- * false at once.
+ * Whether a password matches a stored hash. Without a hash, because no user was found, it does the same work
+ * and returns false, so that its duration does not reveal which users exist. For a password of more than
+ * 4,096 characters, it returns false at once.
  *
  * @throws ServiceUnavailable (503) when 100 other passwords wait already
  */
@@ -65,7 +66,7 @@ export async function verifyPassword(password: string, stored?: string | null): 
   return timingSafeEqual(derived, hash) && parsed !== undefined
 }
 
-/** Whether a hash has weaker parameters than new hashes, or is malformed. If so, hash the password again after a sign-in. */
+/** Whether a hash has weaker parameters than new hashes, or is malformed. Then hash the password again. */
 export function needsRehash(stored: string): boolean {
   const parameters = parse(stored)?.parameters
   const { ln, r, p } = currentParameters()

@@ -32,18 +32,19 @@ export interface RateLimitOptions {
   /** The time window, which begins with the first request: `'3 minutes'`. */
   within: Duration
   /**
-   * Returns the key of a request. Requests with the same key are counted together. By default the key is the client's address
-   * (of an IPv6 address, its /64 network). If it returns undefined, the request is not limited.
+   * Returns the key of a request. Requests with the same key are counted together. By default the key is the
+   * client's address (of an IPv6 address, its /64 network). If it returns undefined, the request is not
+   * limited.
    */
   by?: (ctx: Context) => string | undefined
   /** Whether only failures count: a response below 400 is not counted (false). */
   failures?: boolean
   /**
-   * The name of the limit, which a limit with a `store` needs. Limits with the same name and store share their counts. Without a
-   * store, each limit has its own name by default.
+   * The name of the limit, which a limit with a `store` needs. Limits with the same name and store share
+   * their counts. Without a store, each limit has its own name by default.
    */
   name?: string
-  /** Stores the counts: `databaseLimits(database)`, `redisLimits(client)`, or by default the memory of this process. */
+  /** Stores the counts: `databaseLimits(database)`, `redisLimits(client)`, by default this process. */
   store?: LimitStore
   /** If the store fails: requests pass, or are rejected with 503 (`pass`). */
   ifStoreFails?: 'pass' | 'reject'
@@ -58,14 +59,15 @@ export interface RateLimit extends Middleware {
 let limitCount = 0
 
 /**
- * Limits how many requests a client may send within a time window. A request is counted before its handler runs, outside of its
- * transaction, so a rollback does not undo the count. Further requests return 429 with `Retry-After`. All responses have
- * the headers `RateLimit` and `RateLimit-Policy`.
+ * Limits how many requests a client may send within a time window. A request is counted before its handler
+ * runs, outside of its transaction, so a rollback does not undo the count. Further requests return 429 with
+ * `Retry-After`. All responses have the headers `RateLimit` and `RateLimit-Policy`.
  *
  * @example
  * app.use(rateLimit({ to: 100, within: '1 minute' }))
  * @throws DeclarationError when `to`, `within` or `name` is wrong, or when a limit with a `store` has no name
- * @throws TooManyRequests (429) in a request; ServiceUnavailable (503) when the store fails and `ifStoreFails` is `reject`
+ * @throws TooManyRequests (429) in a request; ServiceUnavailable (503) when the store fails and
+ *   `ifStoreFails` is `reject`
  */
 export function rateLimit(options: RateLimitOptions): RateLimit {
   checkNumbers('rateLimit()', options, { to: {} })
@@ -141,9 +143,9 @@ class Limit {
   }
 
   /**
-   * Subtracts a request from its count after the commit, and before the response, so that the client's next request is counted
-   * right. Before the commit, a store in the database would wait for the request's own transaction. A limit before the body
-   * has no commit to wait for: it runs outside of the transaction.
+   * Subtracts a request from its count after the commit, and before the response, so that the client's next
+   * request is counted right. Before the commit, a store in the database would wait for the request's own
+   * transaction. A limit before the body has no commit to wait for: it runs outside of the transaction.
    */
   private async decrement(ctx: Context, hash: string): Promise<void> {
     const work = () => this.callStore(ctx, () => this.store.decrement(hash), 'pass')

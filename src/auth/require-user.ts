@@ -14,8 +14,9 @@ export interface RequireUserOptions {
 }
 
 /**
- * Rejects requests without a user. A request for HTML is redirected to the sign-in page with 303, and after the sign-in, the
- * visitor returns to the page. A request for JSON or XML, or with a bearer token, gets the response 401.
+ * Rejects requests without a user. A request for HTML is redirected to the sign-in page with 303, and after
+ * the sign-in, the visitor returns to the page. A request for JSON or XML, or with a bearer token, gets the
+ * response 401.
  *
  * Routes that are declared below it are for users. `kit routes --public` lists the others.
  *
@@ -42,7 +43,7 @@ export function requireUser(options: RequireUserOptions = {}): Middleware {
     return currentUser(ctx) !== undefined
   }
 
-  /** Whether the sign-in is recent enough. With `recently`, a bearer token never is, because it has no sign-in time. */
+  /** Whether the sign-in is recent enough. With `recently`, a bearer token never is: it has no such time. */
   function isRecent(ctx: Context): boolean {
     return maxAge === Infinity || signInTime(ctx) > Date.now() - maxAge
   }

@@ -5,7 +5,7 @@ const key = 'return_to'
 /** The maximum length of a path, because a session in a cookie is small. */
 const maxLength = 1000
 
-/** Stores the path of the requested page, to which the visitor returns after the sign-in. Only a GET can be repeated. */
+/** Stores the path of the requested page for the return after the sign-in. Only a GET can be repeated. */
 export function storeReturnTo(ctx: Context): void {
   if (ctx.method === 'GET' && isSafePath(ctx.url)) ctx.session[key] = ctx.url
 }
@@ -18,8 +18,8 @@ export function takeReturnTo(ctx: Context): string {
 }
 
 /**
- * Whether a redirect to a path stays on the site, in every browser. `//` is rejected everywhere, because what comes before it can
- * disappear: `/x/..//evil.example` is `//evil.example`.
+ * Whether a redirect to a path stays on the site, in every browser. `//` is rejected everywhere, because what
+ * comes before it can disappear: `/x/..//evil.example` is `//evil.example`.
  */
 function isSafePath(path: unknown): path is string {
   if (typeof path !== 'string' || path.length > maxLength) return false

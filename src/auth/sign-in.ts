@@ -16,9 +16,9 @@ export interface SessionUser {
 }
 
 /**
- * Signs a user in. The session stores the user, and gets a new id, which prevents session fixation. The session ends when the
- * user's password or address changes. If another user was signed in, the session's other values are removed. A request that is
- * authenticated by a bearer token gets no session.
+ * Signs a user in. The session stores the user, and gets a new id, which prevents session fixation. The
+ * session ends when the user's password or address changes. If another user was signed in, the session's
+ * other values are removed. A request that is authenticated by a bearer token gets no session.
  */
 export function signIn(ctx: Context, user: Account): void {
   if (usesBearer(ctx)) return setUser(ctx, user)
@@ -36,8 +36,8 @@ export function signIn(ctx: Context, user: Account): void {
 }
 
 /**
- * Ends the session. If a store contains the session, copies of its cookie stop working, too. Does nothing in a request with a
- * valid bearer token, which has no session.
+ * Ends the session. If a store contains the session, copies of its cookie stop working, too. Does nothing in
+ * a request with a valid bearer token, which has no session.
  *
  * @throws Unauthorized (401) when the request has an invalid bearer token
  */
@@ -59,7 +59,7 @@ export function storeClient(ctx: Context, previous: SessionUser | undefined): vo
   ctx.session[sessionKeys.client] = { ip: ctx.ip, user_agent: ctx.get('User-Agent').slice(0, 255) }
 }
 
-/** Reads what the session stores about its user, who may have been deleted since; undefined if nobody has signed in. */
+/** Reads what the session stores about its user, who may be deleted; undefined without one. */
 export function readSessionUser(ctx: Context): SessionUser | undefined {
   const { [sessionKeys.user]: id, [sessionKeys.stamp]: stamp, [sessionKeys.time]: signedInAt } = ctx.session
   if (typeof id !== 'string' || typeof stamp !== 'string') return undefined

@@ -12,15 +12,15 @@ export interface SignedTokenOptions {
 
 /** The options of `readToken`. */
 export interface ReadTokenOptions {
-  /** The current stamp, or a function that returns it for the value of the token. If it is undefined, the token is rejected. */
+  /** The current stamp, or a function of the token's value that returns it. Undefined rejects the token. */
   stamp?: string | ((value: string) => string | undefined | Promise<string | undefined>)
   /** The secrets. One of them must have signed the token (`SESSION_SECRET`). */
   secret?: string | readonly string[]
 }
 
 /**
- * Creates a token for a link in a mail. The token contains a value that everybody can read and nobody can change. It is valid
- * for one purpose only.
+ * Creates a token for a link in a mail. The token contains a value that everybody can read and nobody can
+ * change. It is valid for one purpose only.
  *
  * @example signedToken('password reset', user.id, { expires: '20 minutes', stamp: passwordStamp(user) })
  * @throws DeclarationError when `expires` is malformed, or when production has no secret or a short one
@@ -35,8 +35,8 @@ export function signedToken(purpose: string, value: string, options: SignedToken
 }
 
 /**
- * Returns the value of a token; undefined if the token is forged or expired, or has another purpose or stamp. To read a token
- * with a stamp, pass the `stamp` option, which rejects tokens without one.
+ * Returns the value of a token; undefined if the token is forged or expired, or has another purpose or stamp.
+ * To read a token with a stamp, pass the `stamp` option, which rejects tokens without one.
  *
  * @example const id = await readToken('password reset', token, { stamp: (id) => stampOf(id) })
  * @throws DeclarationError when production has no secret or a short one

@@ -53,8 +53,8 @@ interface Row {
 const maxSessions = 100
 
 /**
- * Lists and ends the sessions of a user, which `databaseSessions(database)` stores. If `authenticate` has the `keepClient`
- * option, each session contains the browser and the address of its sign-in.
+ * Lists and ends the sessions of a user, which `databaseSessions(database)` stores. If `authenticate` has the
+ * `keepClient` option, each session contains the browser and the address of its sign-in.
  *
  * @example
  * const sessions = userSessions(database)
@@ -116,7 +116,7 @@ function signedInUser(ctx: Context): Account {
   return user
 }
 
-/** Reads the session of a row; undefined if a change of the password or the address has ended it, or if it is unreadable. */
+/** Reads the session of a row; undefined if a change of the account has ended it, or it is unreadable. */
 function readRow(ctx: Context, { id, content, used_at }: Row, user: Account): UserSession | undefined {
   // `Object` returns an empty object for a value that is missing.
   const values = Object(readSession(content)?.['content'])

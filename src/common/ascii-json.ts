@@ -1,4 +1,4 @@
-/** Writes JSON in ASCII, which every character set of a database can store. An emoji becomes two escapes, as JSON requires. */
+/** Writes JSON in ASCII, which every character set can store. An emoji becomes two escapes. */
 export function asciiJson(data: unknown): string {
   return JSON.stringify(data).replaceAll(
     /[\u0080-\uffff]/g,

@@ -3,7 +3,7 @@ import { PerRequest } from './per-request.js'
 
 const running = new PerRequest<boolean>()
 
-/** Calls `run`, which runs a request's `beforeBody` middleware and then `next`. Until `next`, `rejectBeforeBody` throws. */
+/** Calls `run` (`beforeBody` middleware, then `next`). Until `next`, `rejectBeforeBody` throws. */
 export async function beforeBody(
   ctx: object,
   run: (next: () => Promise<unknown>) => Promise<unknown>,

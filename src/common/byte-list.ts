@@ -5,8 +5,8 @@ const firstBlock = 16 * 1024
 const empty = Buffer.alloc(0)
 
 /**
- * Bytes that arrive in pieces. They are copied into one block that grows, because an object for each piece takes 200 bytes, even
- * if the piece has a single one.
+ * Bytes that arrive in pieces. They are copied into one block that grows, because an object for each piece
+ * takes 200 bytes, even if the piece has a single one.
  */
 export class ByteList {
   /** The number of bytes. */

@@ -1,6 +1,6 @@
 import { channel, type Channel } from 'node:diagnostics_channel'
 
-/** The message of `resource-kit:query`: a statement has ended. BEGIN, COMMIT and ROLLBACK are statements, too. */
+/** The message of `resource-kit:query`: a statement has ended. Also BEGIN, COMMIT and ROLLBACK. */
 export interface QueryMessage {
   /** The statement without its values: `SELECT * FROM "posts" WHERE "id" = ?`. */
   readonly sql: string
@@ -9,13 +9,13 @@ export interface QueryMessage {
   /** The number of rows that the statement returned or changed; undefined if it failed. */
   readonly rows?: number | undefined
   readonly engine: 'sqlite' | 'postgres' | 'mariadb'
-  /** The line of the application that ran the statement: `src/actions/posts.ts:15`. Undefined in production, and if unknown. */
+  /** The line that ran the statement: `src/actions/posts.ts:15`. Undefined in production or if unknown. */
   readonly place?: string | undefined
   /** The problem that the database reported (`unique`, `conflict`), or the class name of the error. */
   readonly error?: string | undefined
 }
 
-/** The message of `resource-kit:transaction`: an attempt of the transaction of a request or a job, which ran statements, has ended. */
+/** The message of `resource-kit:transaction`: an attempt of a transaction that ran statements has ended. */
 export interface TransactionMessage {
   /** `unknown` if the connection was lost during the commit. */
   readonly outcome: 'committed' | 'rolled back' | 'conflict' | 'unknown'
@@ -45,7 +45,7 @@ export interface DeliveryMessage {
   readonly error?: string | undefined
 }
 
-/** The message of `resource-kit:file`: the bytes of a stored file were written, opened to be read, or made as a variant; or this failed. */
+/** The message of `resource-kit:file`: a stored file was written, opened or varied, or failed to be. */
 export interface FileMessage {
   readonly name: 'write' | 'read' | 'variant'
   readonly ms: number
@@ -53,7 +53,7 @@ export interface FileMessage {
   readonly error?: string | undefined
 }
 
-/** The channels on which the framework publishes these messages. Without a subscriber, no message is created. */
+/** The channels of these messages. Without a subscriber, no message is created. */
 export const channels = {
   query: channel('resource-kit:query'),
   transaction: channel('resource-kit:transaction'),
@@ -63,7 +63,8 @@ export const channels = {
 }
 
 /**
- * Starts to measure some work. Returns the function that publishes its message, or undefined if the channel has no subscriber.
+ * Starts to measure some work. Returns the function that publishes its message, or undefined if the channel
+ * has no subscriber.
  *
  * @param key the property of the message that contains the name
  */

@@ -1,4 +1,4 @@
-/** Whether the status of a response has been set. Koa's default is 404, so only its private field distinguishes the two. */
+/** Whether the status of a response has been set. Only a private field tells Koa's default 404 apart. */
 export function hasStatus({ response }: { readonly response: object }): boolean {
   return Reflect.get(response, '_explicitStatus') === true
 }

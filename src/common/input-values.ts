@@ -12,15 +12,15 @@ export function dateValue(value: unknown): string {
   return value instanceof Date ? value.toISOString().slice(0, 10) : textValue(value)
 }
 
-/** Converts a time for `<input type="time">`, without zeros at its end, as browsers send it: `10:30`, `10:30:05.5`. */
+/** Converts a time for `<input type="time">` as browsers send it, without zeros at its end: `10:30:05.5`. */
 export function timeValue(value: unknown): string {
   const text = value instanceof Date ? value.toISOString().slice(11, -1) : textValue(value)
   return text.replace(/^(\d\d:\d\d:\d\d)(?:\.0+|(\.\d*?[1-9])0+)$/, '$1$2').replace(/^(\d\d:\d\d):00$/, '$1')
 }
 
 /**
- * Converts a datetime for `<input type="datetime-local">` in a time zone: `2026-05-01T10:30`, with seconds if they are not
- * 0.
+ * Converts a datetime for `<input type="datetime-local">` in a time zone: `2026-05-01T10:30`, with seconds if
+ * they are not 0.
  */
 export function dateTimeValue(value: unknown, timeZone = 'UTC'): string {
   if (!(value instanceof Date) || Number.isNaN(value.getTime())) return textValue(value)
@@ -29,8 +29,9 @@ export function dateTimeValue(value: unknown, timeZone = 'UTC'): string {
 }
 
 /**
- * Converts a datetime for the hidden field beside its input: with the offset, `2026-10-25T02:30+01:00`, because clocks may show a
- * local time twice. Undefined for other values, and for offsets and years that a request cannot contain.
+ * Converts a datetime for the hidden field beside its input: with the offset, `2026-10-25T02:30+01:00`,
+ * because clocks may show a local time twice. Undefined for other values, and for offsets and years that a
+ * request cannot contain.
  */
 export function dateTimeWithOffset(value: unknown, timeZone = 'UTC'): string | undefined {
   const local = dateTimeValue(value, timeZone)

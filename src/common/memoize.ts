@@ -32,7 +32,7 @@ export function memoize<Result>(compute: (key: string) => Result, limit = 100): 
   }
 }
 
-/** Caches the results of a function of an object, for example of a class. A result is kept as long as its object exists. */
+/** Caches the results of a function of an object. A result is kept as long as its object. */
 export function memoizeByObject<Key extends object, Result>(
   compute: (key: Key) => Result,
 ): (key: Key) => Result {

@@ -14,8 +14,8 @@ export interface NumberRange {
 }
 
 /**
- * Checks the numbers of an options object. The compiler accepts the number of an environment variable, which is NaN if the
- * variable is not set, and no value exceeds a limit of NaN.
+ * Checks the numbers of an options object. The compiler accepts the number of an environment variable, which
+ * is NaN if the variable is not set, and no value exceeds a limit of NaN.
  *
  * @param owner whose options they are, for the message: `new App()`
  * @throws DeclarationError when an option is given, but isn't a number in its range

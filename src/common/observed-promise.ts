@@ -4,10 +4,11 @@ export interface Owner {
 }
 
 /**
- * A promise that records whether code has awaited it. If none has when it is rejected, its owner receives the error, and no
- * unhandled rejection ends the process.
+ * A promise that records whether code has awaited it. If none has when it is rejected, its owner receives the
+ * error, and no unhandled rejection ends the process.
  *
- * It is a subclass, because V8 finds the callers of asynchronous code, which messages name, through promises only.
+ * It is a subclass, because V8 finds the callers of asynchronous code, which messages name, through promises
+ * only.
  */
 export class ObservedPromise<T> extends Promise<T> {
   /** Promise's own `then` and `finally` return ordinary promises, which `observe` wraps where necessary. */

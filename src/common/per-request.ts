@@ -7,9 +7,9 @@ const key = Symbol('resource-kit:values')
 let instances = 0
 
 /**
- * A value for each request. All values of a request are in one property of its context: V8 stores an object with more than
- * about twenty properties as a dictionary, which makes each access slow. A WeakMap from contexts to values would make
- * garbage collections expensive.
+ * A value for each request. All values of a request are in one property of its context: V8 stores an object
+ * with more than about twenty properties as a dictionary, which makes each access slow. A WeakMap from
+ * contexts to values would make garbage collections expensive.
  */
 export class PerRequest<T> {
   private readonly number = instances++
@@ -20,7 +20,7 @@ export class PerRequest<T> {
     return values !== undefined && Object.hasOwn(values, this.number)
   }
 
-  /** Returns the value of a context, or else of the context that it is derived from (`Object.create(ctx)`). */
+  /** Returns the value of a context, or else of the one that it is derived from (`Object.create(ctx)`). */
   get(ctx: object): T | undefined {
     // The cast is correct, because no other instance has this number.
     return valuesOf(ctx)?.[this.number] as T | undefined

@@ -13,13 +13,13 @@ export interface CallSite {
   functions: (string | null)[]
 }
 
-/** The framework's compiled source. It is below the working directory when specs and examples run in this repository. */
+/** The framework's compiled source. In this repository, it is below the working directory. */
 const framework = join(import.meta.dirname, '..') + sep
 
 /** The stack of the call whose work is starting now. */
 let current: Error | undefined
 
-/** Captures the current stack, or returns the one of `withStack`; undefined in production. V8 formats a stack on first use. */
+/** Captures the stack, or that of `withStack`; undefined in production. V8 formats it on first use. */
 export function captureStack(): Error | undefined {
   if (current || currentEnvironment() === 'production') return current
   const { stackTraceLimit } = Error
@@ -30,7 +30,7 @@ export function captureStack(): Error | undefined {
   return stack
 }
 
-/** Starts work that has waited in a queue. Until `work` returns, `captureStack` returns the stack of the call that queued it. */
+/** Starts queued work. Until `work` returns, `captureStack` returns the stack that queued it. */
 export function withStack<T>(stack: Error | undefined, work: () => T): T {
   current = stack
   try {
@@ -50,12 +50,13 @@ export function siteOf(stack: Error | undefined): CallSite | undefined {
   const source = { ...compiled, ...findSourceMap(compiled.fileName ?? '')?.findOrigin(line, column) }
   const place = `${relative(process.cwd(), pathOf(source.fileName))}:${source.lineNumber}`
   const at = `${place}:${source.columnNumber}`
-  // A frame is `async PostsResource.list (file:///...)`, or only a path outside of functions. Only the name remains.
+  // A frame is `async PostsResource.list (file:///...)`, or only a path outside of functions. Only the name
+  // remains.
   const name = String(frame).replace(/^async | ?\(.*$|(file:)?\/.*$/g, '')
   return { place, caller: name ? `${name} (${at})` : at, functions: frames.map((it) => it.getFunctionName()) }
 }
 
-/** The frames of a stack as objects: formatting it as a string takes many times as long. The first use of `stack` decides. */
+/** The frames of a stack as objects: a string takes many times as long. The first use of `stack` decides. */
 function framesOf(stack: Error | undefined): NodeJS.CallSite[] {
   const { prepareStackTrace } = Error
   Error.prepareStackTrace = (_error, frames) => frames

@@ -5,7 +5,8 @@ const pool = Buffer.alloc(4096)
 let used = pool.length
 
 /**
- * Returns random bytes from a pool. Do not use them for long-lived secrets, because they are in memory before they are used.
+ * Returns random bytes from a pool. Do not use them for long-lived secrets, because they are in memory before
+ * they are used.
  *
  * @param size at most 4096; the bytes are overwritten when the pool is refilled, so copy them
  */

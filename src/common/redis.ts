@@ -13,7 +13,7 @@ export interface NodeRedisClient {
   sendCommand(args: string[], options?: { abortSignal?: AbortSignal }): Promise<unknown>
 }
 
-/** A client of the `redis` package (node-redis) that finds its server by sentinels, as `createSentinel()` makes it. */
+/** A client of the `redis` package (node-redis) that finds its server by sentinels (`createSentinel()`). */
 export interface NodeRedisSentinel extends Omit<NodeRedisClient, 'sendCommand' | 'destroy'> {
   destroy(): unknown
   /** The sentinel that it listens to. */
@@ -36,8 +36,8 @@ export interface IoRedisClient {
 }
 
 /**
- * Sends commands to Redis, and waits for each reply until a timeout. If the client is not connected yet, `start` connects it,
- * and `stop` closes it.
+ * Sends commands to Redis, and waits for each reply until a timeout. If the client is not connected yet,
+ * `start` connects it, and `stop` closes it.
  */
 export class Redis {
   private readonly connection: RedisConnection
@@ -54,12 +54,13 @@ export class Redis {
     private readonly purpose: string,
   ) {
     checkNumbers(`the ${purpose}`, { timeout }, { timeout: { min: 1, max: longestDelay } })
-    // Without a listener, a lost connection would end the process. Requests that need it fail, and are logged.
+    // Without a listener, a lost connection would end the process. Requests that need it fail, and are
+    // logged.
     client.on('error', () => {})
     this.connection = 'call' in client ? ofIoRedis(client) : ofNodeRedis(client)
   }
 
-  /** @throws ServiceUnavailable when Redis does not reply in time, or the error of the client when it cannot connect */
+  /** @throws ServiceUnavailable without a reply in time, or the client's error when it cannot connect */
   async start(): Promise<void> {
     try {
       this.isOurs = this.connection.isClosed
@@ -77,7 +78,7 @@ export class Redis {
     this.isOurs = false
   }
 
-  /** @throws ServiceUnavailable (503) when the connection is lost or Redis does not reply in time, or the error of Redis */
+  /** @throws ServiceUnavailable (503) without a connection or a reply in time, or Redis's error */
   async send(...command: [string, ...string[]]): Promise<unknown> {
     if (this.connection.isLost) throw new ServiceUnavailable(`The ${this.purpose} does not respond.`, 5)
     return this.withTimeout(this.connection.send(command, AbortSignal.timeout(this.timeout)))
@@ -103,7 +104,7 @@ export class Redis {
 interface RedisConnection {
   /** Whether `open` must be called before the first command. */
   readonly isClosed: boolean
-  /** Whether a command would wait for a new connection. ioredis does not count the first one, which `open` awaits. */
+  /** Whether a command would wait for a connection. For ioredis, the first one is awaited by `open`. */
   readonly isLost: boolean
   open(): Promise<unknown>
   close(): Promise<unknown>

@@ -23,8 +23,8 @@ export function backoffDelay(failures: number, { first, max }: Backoff): number 
 }
 
 /**
- * Makes attempts until one succeeds. A pause lasts between half and one and a half times its `Backoff`, so that processes that
- * failed together do not try again together.
+ * Makes attempts until one succeeds. A pause lasts between half and one and a half times its `Backoff`, so
+ * that processes that failed together do not try again together.
  *
  * @throws the last error, once the deadline has passed or no retry is left, or an error that isn't temporary
  */

@@ -1,7 +1,7 @@
 /** Releases the permit. Further calls do nothing. */
 export type Release = () => void
 
-/** Limits how many permits are held at a time. Other callers wait in the order of their arrival, until the timeout. */
+/** Limits how many permits are held at a time. Others wait in order, until the timeout. */
 export class Semaphore {
   private readonly waiting = new Set<Waiting>()
   private free: number

@@ -4,7 +4,7 @@ import { memoize } from './memoize.js'
 /** The maximum length of a name that is looked up. The longest one of the IANA database has 32 characters. */
 const maxNameLength = 50
 
-/** Returns the usual spelling of a time zone (`Europe/Berlin` for `europe/berlin`), or undefined if there is no such zone. */
+/** Returns the usual spelling of a time zone (`Europe/Berlin` for `europe/berlin`); undefined for no zone. */
 export function knownTimeZone(name: unknown): string | undefined {
   return typeof name === 'string' && name.length <= maxNameLength ? lookUp(name) : undefined
 }
@@ -21,7 +21,8 @@ export function checkTimeZone(owner: string, name: string): void {
 const lookUp = memoize((name): string | undefined => {
   try {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions()
-    // Intl replaces some names by older ones (Asia/Kolkata by Asia/Calcutta). These names are returned as they were given.
+    // Intl replaces some names by older ones (Asia/Kolkata by Asia/Calcutta). These names are returned as
+    // they were given.
     return timeZone.toLowerCase() === name.toLowerCase() ? timeZone : name
   } catch {
     return undefined
@@ -30,27 +31,28 @@ const lookUp = memoize((name): string | undefined => {
 
 const hour = 3_600_000
 
-/** Returns a date whose year, month, day and time in UTC are those that clocks in a time zone show at `date`. */
+/** Returns a date whose year, month, day and time in UTC are those of a time zone's clocks at `date`. */
 export function toLocalTime(date: Date, timeZone: string): Date {
   return new Date(date.getTime() + offsetAt(date.getTime(), timeZone))
 }
 
 /**
- * Returns the date at which clocks in a time zone show a local time. A time that clocks skip is moved forward by the length of
- * the gap. If clocks show a time twice, the earlier date is returned.
+ * Returns the date at which clocks in a time zone show a local time. A time that clocks skip is moved forward
+ * by the length of the gap. If clocks show a time twice, the earlier date is returned.
  *
  * @param local a date as `toLocalTime` returns it
  */
 export function fromLocalTime(local: Date, timeZone: string): Date {
   const time = local.getTime()
-  // No zone is more than 15 hours from UTC, so these are the offsets before and after a change of clocks near the time.
+  // No zone is more than 15 hours from UTC, so these are the offsets before and after a change of clocks near
+  // the time.
   const [before, after] = [offsetAt(time - 24 * hour, timeZone), offsetAt(time + 24 * hour, timeZone)]
   const isShownAfter = offsetAt(time - after, timeZone) === after
   const isShownBefore = offsetAt(time - before, timeZone) === before
   return new Date(time - (isShownAfter && !isShownBefore ? after : before))
 }
 
-/** The earliest date whose offset is looked up: before it, no clocks were changed, and Intl can use the Julian calendar. */
+/** The earliest date whose offset is looked up: before it, Intl can use the Julian calendar. */
 const earliest = Date.UTC(1700, 0)
 
 /** The milliseconds by which clocks in a time zone are ahead of UTC, at a `time` in milliseconds. */

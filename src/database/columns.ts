@@ -4,7 +4,8 @@ import { engineOf } from './engines/engines.js'
 import { columnTypes, KINDS, type AttributeKind } from '../models/attributes/kinds.js'
 
 /**
- * Returns a column for a migration, with the engine's type for the kind. It is not null unless `isNullable` is set.
+ * Returns a column for a migration, with the engine's type for the kind. It is not null unless `isNullable`
+ * is set.
  *
  * @example column(runner, 'description', 'text', { isNullable: true })
  */

@@ -28,8 +28,9 @@ const SENTENCES: Partial<Record<Problem, { status: 422 | 409; rule: string; says
 }
 
 /**
- * Translates an error of the database for a client: ValidationErrors if the record is wrong, ServiceUnavailable if a
- * later request may succeed, RecordNotFound if TypeORM has found no record. Any other error is returned unchanged.
+ * Translates an error of the database for a client: ValidationErrors if the record is wrong,
+ * ServiceUnavailable if a later request may succeed, RecordNotFound if TypeORM has found no record. Any other
+ * error is returned unchanged.
  *
  * @param metadata the model whose record was written
  * @param models the models whose records may have been written; they contain the columns of each index
@@ -93,8 +94,8 @@ function refine(problem: Problem | undefined, failure: Failure): Problem | undef
 function fieldOf(failure: Failure, problem: Problem): string | undefined {
   if (failure.column) return failure.column
   const columns = nameIn(failure, 'columns')?.split(/,\s*/).map(bareName) ?? columnsOfIndex(failure)
-  // A user cannot correct a key that the path sets, or one that no body sets, so the error belongs to another column. Without a
-  // request, each `_id` counts.
+  // A user cannot correct a key that the path sets, or one that no body sets, so the error belongs to another
+  // column. Without a request, each `_id` counts.
   const isFixed = (column: string) =>
     failure.pathKeys
       ? failure.pathKeys.has(attributeOf(column, failure.models)) || isUnbound(failure, column)
@@ -109,7 +110,7 @@ function isColumn({ metadata }: Failure, name: string | undefined): boolean {
   return metadata?.columns.some(({ databaseName }) => databaseName === name) ?? false
 }
 
-/** The attribute of a column. The foreign key of a relation without an attribute has the name of its column. */
+/** The attribute of a column. A foreign key without an attribute has the name of its column. */
 export function attributeOf(name: string, models: readonly EntityMetadata[]): string {
   const columns = models.flatMap((model) => model.columns)
   const column = columns.find(({ databaseName, isVirtual }) => databaseName === name && !isVirtual)
@@ -126,7 +127,7 @@ function isUnbound({ metadata }: Failure, name: string): boolean {
   )
 }
 
-/** MariaDB and MySQL report only the name of an index. The model has its columns, or else the name contains one of theirs. */
+/** MariaDB and MySQL report only the name of an index. Its columns are in the model, or in the name. */
 function columnsOfIndex(failure: Failure): string[] {
   const { metadata, models } = failure
   const name = nameIn(failure, 'index')
@@ -140,7 +141,7 @@ function columnsOfIndex(failure: Failure): string[] {
   return columns.map((column) => column.databaseName)
 }
 
-/** The 26 digits that names by TypeORM have in common: `UQ_2d82eb...` in a migration, and `IDX_2d82eb...` in a model. */
+/** The 26 digits in TypeORM's names: `UQ_2d82eb...` in a migration, and `IDX_2d82eb...` in a model. */
 function digest(name: string): string {
   return name.replace(/^(?:UQ|IDX|REL)_(.{1,26}).*$/, '$1')
 }

@@ -20,7 +20,7 @@ import type { MigrationState, MigrationReport } from './migrations/run.js'
 import { publishStatements } from './queries/publish.js'
 import { ModelSubscriber } from '../models/model-subscriber.js'
 
-/** Milliseconds that the database has to respond to a ping. With replicas, the check passes anyway, so it ends before balancers give up. */
+/** Milliseconds for a ping. With replicas, the check passes anyway, before balancers give up. */
 const PING_TIMEOUT = 5000
 const PING_TIMEOUT_WITH_REPLICAS = 500
 
@@ -32,13 +32,13 @@ export interface DatabaseSettings {
   url: string
   /** The maximum number of connections (8 on SQLite, 10 on a server). */
   pool?: number
-  /** Milliseconds that a query waits for a connection, for the write lock of SQLite, or for locked rows (10,000). */
+  /** Milliseconds that a query waits for a connection, SQLite's write lock, or locked rows (10,000). */
   acquireTimeout?: number
   /** Milliseconds after which the server cancels a statement (no limit). SQLite cannot cancel one. */
   statementTimeout?: number
   /**
-   * The URLs of the servers that requests may read: each PostgreSQL server of the cluster, the primary included (none). The
-   * `test` environment ignores them.
+   * The URLs of the servers that requests may read: each PostgreSQL server of the cluster, the primary
+   * included (none). The `test` environment ignores them.
    */
   replicas?: readonly string[]
   /** Milliseconds that data read from a replica may be old: 2,000 or more (5,000). */
@@ -87,10 +87,10 @@ export class Database extends DataSource {
   private closing: Promise<void> | undefined
 
   /**
-   * @param environment `GO_ENV`, else `NODE_ENV`, else `development`. `DATABASE_URL` and `DATABASE_REPLICA_URLS` override the URLs
-   *   of its settings.
-   * @throws DeclarationError when no engine supports the URL, when the engine's driver is not installed, when the engine has no
-   *   replicas, or when a number is not in its range
+   * @param environment `GO_ENV`, else `NODE_ENV`, else `development`. `DATABASE_URL` and
+   *   `DATABASE_REPLICA_URLS` override the URLs of its settings.
+   * @throws DeclarationError when no engine supports the URL, when the engine's driver is not installed, when
+   *   the engine has no replicas, or when a number is not in its range
    */
   constructor(config: DatabaseConfig, environment: string = currentEnvironment()) {
     const settings = settingsOf(config, environment)
@@ -113,9 +113,10 @@ export class Database extends DataSource {
   /**
    * Opens the database. Concurrent calls open it once, and a call after a failure tries again.
    *
-   * @throws DeclarationError when a model is wrong, for example a column with a type that the engine lacks, a property with
-   *   `@RelationIds` that does not belong to a many-to-many relation, or a lazy relation
-   * @throws DatabaseNotOpened when it cannot be opened; the message contains the file or the host, the cause and the remedy
+   * @throws DeclarationError when a model is wrong, for example a column with a type that the engine lacks, a
+   *   property with `@RelationIds` that does not belong to a many-to-many relation, or a lazy relation
+   * @throws DatabaseNotOpened when it cannot be opened; the message contains the file or the host, the cause
+   *   and the remedy
    */
   async open(): Promise<this> {
     await this.closing
@@ -136,7 +137,7 @@ export class Database extends DataSource {
     return this.closing
   }
 
-  /** Opens the database for a part of the application, as `open` does: a middleware, or a store of sessions. */
+  /** Opens the database for a part of the application, as `open` does: a middleware, a session store. */
   async hold(): Promise<void> {
     this.holders += 1
     await this.open()
@@ -159,7 +160,8 @@ export class Database extends DataSource {
   /**
    * Checks that the database responds: its primary, or a replica that requests read.
    *
-   * @throws ServiceUnavailable when it does not, or on SQLite when the database file has been deleted or replaced
+   * @throws ServiceUnavailable when it does not, or on SQLite when the database file has been deleted or
+   *   replaced
    */
   async check(): Promise<void> {
     if (!this.isInitialized) throw new ServiceUnavailable('The database is not open.', 5)
@@ -184,9 +186,9 @@ export class Database extends DataSource {
   }
 
   /**
-   * Runs a short read outside of a request's transaction, for example before slow work. Call it before the first query of
-   * `ctx.tx`, because it uses a second connection: requests that already have one could wait for each other. The abilities of
-   * policies receive the transaction of the request instead.
+   * Runs a short read outside of a request's transaction, for example before slow work. Call it before the
+   * first query of `ctx.tx`, because it uses a second connection: requests that already have one could wait
+   * for each other. The abilities of policies receive the transaction of the request instead.
    *
    * @example const user = await database.read((tx) => tx.findOneBy(User, { email: 'ada@example.com' }))
    */
@@ -200,8 +202,8 @@ export class Database extends DataSource {
   }
 
   /**
-   * Begins to watch the database's servers, if it has several, until the database is closed. The replicas of PostgreSQL are also
-   * watched before it is open, which needs the primary.
+   * Begins to watch the database's servers, if it has several, until the database is closed. The replicas of
+   * PostgreSQL are also watched before it is open, which needs the primary.
    *
    * @param log receives a sentence about each change of the servers
    * @internal
@@ -312,7 +314,7 @@ function toOptions(config: DatabaseConfig, settings: DatabaseSettings): DataSour
   }
 }
 
-/** Escapes the folder of each pattern if it exists: in `/srv/shop (1)/src/models/*.js`, the parentheses are not a pattern. */
+/** Escapes existing folders of patterns: in `/srv/shop (1)/src/models/*.js`, parentheses are no pattern. */
 function withLiteralFolders(list: MixedList<Function | string> = []): (Function | string)[] {
   return Object.values<Function | string>(list).map((one) => {
     const folder = typeof one === 'string' ? /^[^*]*\//.exec(one)?.[0] : undefined
@@ -344,7 +346,7 @@ function missingDriver(url: string, cause: Error): DeclarationError {
   )
 }
 
-/** Rejects a model with a lazy relation. TypeORM would load it over a connection that the work of a request does not know. */
+/** Rejects a model with a lazy relation. TypeORM would load it outside of the request's work. */
 function rejectLazyRelations({ lazyRelations: [relation], targetName }: EntityMetadata): void {
   if (!relation) return
   const { propertyName } = relation

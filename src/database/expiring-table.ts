@@ -7,7 +7,7 @@ import { problemOf } from './engines/problems.js'
 import { explainMissingTable, pendingMigrations } from './migrations/pending.js'
 import { retryConflicts } from './retry-conflicts.js'
 
-/** The number of rows that a clean-up deletes. There is a limit, so that the request that cleans up is not delayed. */
+/** The number of rows that a clean-up deletes. It is limited, to not delay the request. */
 const batchSize = 500
 
 /** Describes a table whose rows expire. */
@@ -25,7 +25,7 @@ export interface ExpiringTableOptions {
   loss: string
 }
 
-/** A table of the framework, which a migration of the application has created, and whose rows expire: sessions, rate limits, keys. */
+/** A table of the framework with rows that expire, made by a migration: sessions, rate limits, keys. */
 export class ExpiringTable {
   private cleanedAt = 0
 
@@ -37,8 +37,8 @@ export class ExpiringTable {
   }
 
   /**
-   * Opens the database, and checks that the table has all columns of this version. While migrations are pending, the first
-   * request reports them instead.
+   * Opens the database, and checks that the table has all columns of this version. While migrations are
+   * pending, the first request reports them instead.
    *
    * @throws DeclarationError with the migration that creates the table again
    */
@@ -104,7 +104,7 @@ export class ExpiringTable {
     if (count === batchSize) this.cleanedAt = 0
   }
 
-  /** Runs work, and repeats it after conflicts unless `tx` is that of a request. Explains its error if migrations are pending. */
+  /** Runs work, and repeats it after conflicts outside of a request. Explains pending migrations. */
   async run<T>(work: () => Promise<T>, tx = this.database.manager): Promise<T> {
     try {
       return await (tx === this.database.manager ? retryConflicts(work) : work())

@@ -15,7 +15,7 @@ export interface LeaseDatabase extends DataSource {
 export interface LeaseOptions {
   /** The name of the lease, a constant. */
   name: string
-  /** Milliseconds after which the lease of a process that has died ends (60,000). It is renewed three times as often. */
+  /** Milliseconds after which a dead process's lease ends (60,000). It is renewed three times as often. */
   duration?: number
   /** Milliseconds to wait for another holder. */
   wait: number
@@ -24,8 +24,8 @@ export interface LeaseOptions {
 }
 
 /**
- * Runs work that only one process at a time may do, where a lock of the server would belong to another connection or to one node:
- * the lock is a row with a holder and an end by the server's clock.
+ * Runs work that only one process at a time may do, where a lock of the server would belong to another
+ * connection or to one node: the lock is a row with a holder and an end by the server's clock.
  *
  * @param runner outside of a transaction
  * @throws `taken` when others hold the lease for too long
@@ -73,7 +73,7 @@ function createTable(runner: QueryRunner) {
   }
 }
 
-/** Whether another process has created the table or changed the row at the same time, or an attempt follows the creation. */
+/** Whether another process created the table or changed the row, or an attempt follows. */
 function isCollision(error: unknown): boolean {
   const problem = error instanceof QueryFailedError ? problemOf(error) : undefined
   return problem === 'unique' || problem === 'conflict' || problem === 'missing'

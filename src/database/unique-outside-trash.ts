@@ -7,9 +7,10 @@ import { engineOf } from './engines/engines.js'
 const generatedColumn = 'outside_trash'
 
 /**
- * Creates a unique index that ignores trashed records, so that their values are free: `contracts_number_unique`. It is a partial
- * index on SQLite and PostgreSQL. MariaDB and MySQL have none, so there the index ends with a generated column, for which TypeORM
- * needs a row in the `typeorm_metadata` table.
+ * Creates a unique index that ignores trashed records, so that their values are free:
+ * `contracts_number_unique`. It is a partial index on SQLite and PostgreSQL. MariaDB and MySQL have none, so
+ * there the index ends with a generated column, for which TypeORM needs a row in the `typeorm_metadata`
+ * table.
  *
  * @example
  * await uniqueOutsideTrash(runner, 'contracts', ['number'])

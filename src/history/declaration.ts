@@ -1,6 +1,6 @@
 import type { DataSource, EntityMetadata } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
-import { isHiddenProperty, isSecretAttribute, linksOf, memoizeByObject, type Links } from '../extension.js'
+import { isHiddenProperty, isSecretAttribute, idListsOf, memoizeByObject, type IdList } from '../extension.js'
 import { DeclarationError, Model } from '../index.js'
 import { HistoryEntry } from './entry.js'
 
@@ -48,7 +48,7 @@ export function hasHistory({ target }: EntityMetadata): boolean {
 /** An attribute whose values are recorded: a column, or the ids of links. */
 export type Recorded = { name: string; isMasked: boolean } & (
   | { column: ColumnMetadata; links?: undefined }
-  | { column?: undefined; links: Links }
+  | { column?: undefined; links: IdList }
 )
 
 /** The recorded attributes of a model, in its order. */
@@ -57,7 +57,7 @@ export const recordedOf = memoizeByObject((metadata: EntityMetadata): readonly R
   const columns = metadata.columns.filter((column) => !isLeftOut(column))
   return [
     ...columns.map((column) => ({ column, name: nameOf(column), isMasked: isMasked(column) })),
-    ...linksOf(metadata).map((links) => ({
+    ...idListsOf(metadata).map((links) => ({
       links,
       name: links.property,
       isMasked: isHidden(metadata, links.property),
@@ -101,7 +101,7 @@ export function checkHistories(database: DataSource): void {
   for (const metadata of database.entityMetadatas.filter(hasHistory)) {
     entriesOf(database)
     const { except = [] } = optionsOf(metadata.target) ?? {}
-    const names = [...metadata.columns.map(nameOf), ...linksOf(metadata).map(({ property }) => property)]
+    const names = [...metadata.columns.map(nameOf), ...idListsOf(metadata).map(({ property }) => property)]
     const unknown = except.find((name) => !names.includes(name))
     if (unknown !== undefined)
       throw new DeclarationError(

@@ -1,5 +1,5 @@
 import type { EntityManager, EntityMetadata } from 'typeorm'
-import { columnWriter, linksOf, lockClause, targetOf, type Links } from '../extension.js'
+import { columnWriter, idListsOf, lockClause, targetOf, type IdList } from '../extension.js'
 import type { LinkedIds } from './changes.js'
 
 /** Reads the ids of the links of a record, also those that a request cannot see. It locks them. */
@@ -7,10 +7,10 @@ export async function readLinks(
   tx: EntityManager,
   metadata: EntityMetadata,
   record: object,
-  isRead: (links: Links) => boolean,
+  isRead: (links: IdList) => boolean,
 ): Promise<LinkedIds> {
   const ids = new Map<string, string[]>()
-  for (const links of linksOf(metadata).filter(isRead)) {
+  for (const links of idListsOf(metadata).filter(isRead)) {
     const { table, toOwner, toRelated, property } = links
     const column = columnWriter(tx)
     const [sql, values] = tx

@@ -1,4 +1,4 @@
-import { assignedIds, linksOf, rowsOf, takePart } from '../extension.js'
+import { assignedIds, idListsOf, rowsOf, takePart } from '../extension.js'
 import type { RecordWork, RecordWrite } from '../extension.js'
 import { changesBetween, rowOfRecord, type LinkedIds, type State } from './changes.js'
 import { checkHistories, entriesOf, hasHistory } from './declaration.js'
@@ -30,10 +30,10 @@ takePart({
 takePart({
   concerns: (metadata) =>
     !hasHistory(metadata) &&
-    linksOf(metadata).some(({ relation }) => hasHistory(relation.inverseEntityMetadata)),
+    idListsOf(metadata).some(({ relation }) => hasHistory(relation.inverseEntityMetadata)),
   async check(write) {
     const { metadata } = write
-    for (const { property, relation } of linksOf(metadata))
+    for (const { property, relation } of idListsOf(metadata))
       if (hasHistory(relation.inverseEntityMetadata) && isAssigned(write, property))
         throw new UnrecordedWrite(
           `links of ${relation.inverseEntityMetadata.targetName}`,

@@ -34,7 +34,7 @@ export interface Submission {
 export interface UnreadableField {
   attribute: Attribute
   value: unknown
-  /** The value of the attribute, which the binding did not change. If it differs later, the handler has set it. */
+  /** The value of the attribute, which was not changed. If it differs later, the handler has set it. */
   before: unknown
   /** Why its files were not accepted. */
   problem?: FileProblem
@@ -57,9 +57,9 @@ const unreadableFields = new WeakMap<object, UnreadableField[]>()
 const boundValues = new WeakMap<object, Map<string, unknown>>()
 
 /**
- * Copies the fields of a request's body to the attributes of a record, converted to the type of their column. Attributes
- * without a field keep their value, as do those whose field of a form has the text that the form shows for the value. Unknown
- * fields are ignored. class-transformer's `@Exclude` and `@Expose` apply.
+ * Copies the fields of a request's body to the attributes of a record, converted to the type of their column.
+ * Attributes without a field keep their value, as do those whose field of a form has the text that the form
+ * shows for the value. Unknown fields are ignored. class-transformer's `@Exclude` and `@Expose` apply.
  *
  * @returns the record
  * @throws BadRequest (400) when the body isn't an object
@@ -93,7 +93,7 @@ export function bind<T extends object>(
       ? readLines(record, attribute.lines, value, submission)
       : readValue(value, attribute, submission)
     if (read === unreadable) unread.push({ attribute, value, before })
-    else if (read instanceof RefusedLines) unread.push({ attribute, value, before, refusal: read })
+    else if (read instanceof RefusedLines) unread.push({ attribute, value, before, ...read })
     else Reflect.set(record, attribute.name, read)
   }
   // A second call for other attributes keeps the errors of the first one.
@@ -104,7 +104,7 @@ export function bind<T extends object>(
   return record
 }
 
-/** Sets an attribute to the files of a request, which are in its body or beside it. Returns what is wrong with them. */
+/** Sets an attribute to the files of a request, in its body or beside it. Returns what is wrong. */
 function bindFiles(
   record: object,
   attribute: Attribute,
@@ -123,8 +123,9 @@ function bindFiles(
 }
 
 /**
- * Whether a field of a form has the text that the form shows for the attribute's present value. Reading the text could change
- * what an input cannot show: the second of two equal local times, microseconds, or the line breaks of a text.
+ * Whether a field of a form has the text that the form shows for the attribute's present value. Reading the
+ * text could change what an input cannot show: the second of two equal local times, microseconds, or the line
+ * breaks of a text.
  */
 function isUnchanged(before: unknown, value: unknown, { kind }: Attribute, submission: Submission): boolean {
   if (before === undefined || before === null) return false
@@ -157,7 +158,7 @@ function readValue(value: unknown, attribute: Attribute, submission: Submission)
   return coerce(hasHiddenField ? value.filter((item) => item !== '') : value, attribute, timeZone)
 }
 
-/** Reads the objects of a class: a list of them, or one. Each is a new object, which has the errors of its own fields. */
+/** Reads the objects of a class: a list of them, or one. Each is a new object with errors of its own. */
 function readNested(
   value: unknown,
   { isList, nullable }: Attribute,
@@ -180,7 +181,7 @@ function readLines(record: object, list: NestedList, value: unknown, submission:
   const attributes = lineAttributes(list)
   const rows = submission.isForm ? rowsOf(list, attributes, entries, submission) : entries.map(toRow)
   const count = rows.filter(({ isRemoved }) => !isRemoved).length
-  if (count > list.max) return new RefusedLines(list, count)
+  if (count > list.max) return new RefusedLines(wrongNumber(list, count))
   const known = new Map(linesIn(record, list).map((line) => [String(Reflect.get(line, 'id')), line]))
   const sent = rows.map(({ fields, place, isRemoved }): SentRow => {
     const { id: sentId } = fields
@@ -219,20 +220,11 @@ export function sentRowsOf(record: object, name: string): SentRows | undefined {
 }
 
 /** The error of a list with too many lines. */
-class RefusedLines implements Refusal {
-  readonly rule: string
-  readonly own: string
-  readonly values: Record<string, unknown>
-
-  constructor(list: NestedList, count: number) {
-    const { rule, own, values } = wrongNumber(list, count)
-    this.rule = rule
-    this.own = own
-    this.values = values
-  }
+class RefusedLines {
+  constructor(readonly refusal: Refusal) {}
 }
 
-/** The error of an entry whose id is not that of a line of this record. It does not say whether another record has it. */
+/** The error of an entry whose id is none of this record's lines. It does not say whose it is. */
 function unknownLine(value: unknown, place: number): UnreadableField {
   const number = place + 1
   const refusal = { rule: 'nested_unknown', own: `Entry ${number} does not exist.`, values: { number } }
@@ -293,7 +285,7 @@ function createObject(type: Function): object {
   return new (type as ClassConstructor<object>)()
 }
 
-/** Reads a list. Empty strings are ignored, so that a form can send the empty list as one empty value. Repeated ids count once. */
+/** Reads a list. Empty strings are ignored: a form sends an empty list as one. Repeated ids count once. */
 function readList(value: unknown, attribute: Attribute, submission: Submission): unknown {
   const values = valuesOf(value, submission)
     ?.filter((item) => typeof item !== 'string' || item.trim() !== '')
@@ -302,7 +294,7 @@ function readList(value: unknown, attribute: Attribute, submission: Submission):
   return attribute.kind === 'uuid' ? [...new Set(values)] : values
 }
 
-/** The submitted values of a list, else undefined. A form may also send one value or an object (`a[b]=1`), XML one element. */
+/** The submitted values of a list, else undefined. A form may send one or an object, XML one element. */
 function valuesOf(value: unknown, { isJson, isForm }: Submission): unknown[] | undefined {
   if (Array.isArray(value)) return value
   if (isForm && typeof value === 'object' && value !== null) return Object.values(value)
@@ -320,7 +312,7 @@ export function unreadableOf(record: object): readonly UnreadableField[] {
   return fields.filter(({ attribute, before }) => Object.is(Reflect.get(record, attribute.name), before))
 }
 
-/** Returns the submitted value of a field that could not be read, or the values of a list, so that the form can show them again. */
+/** Returns the submitted value of an unreadable field, or the values of a list, for the form. */
 export function submittedValue(record: object, field: string): string | string[] | undefined {
   const found = unreadableOf(record).find(({ attribute }) => attribute.name === field)
   if (!found) return undefined
@@ -340,8 +332,9 @@ function fieldsOf(body: unknown): Record<string, unknown> {
 }
 
 /**
- * Returns the fields of a form. A repeated field has its last value, or all values if its attribute is a list or JSON. The last
- * value of a datetime has the offset of the hidden field before it, if it is the same local time.
+ * Returns the fields of a form. A repeated field has its last value, or all values if its attribute is a list
+ * or JSON. The last value of a datetime has the offset of the hidden field before it, if it is the same local
+ * time.
  */
 function withLastValues(
   fields: Record<string, unknown>,
@@ -358,7 +351,7 @@ function withLastValues(
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, valueOf(name, value)]))
 }
 
-/** The last of the values of a datetime, or the one before it if that is the same local time with its offset. */
+/** The last of the values of a datetime, or the one before it if it is the same time with its offset. */
 function withOffset(values: readonly unknown[]): unknown {
   const [hidden, visible] = values.slice(-2)
   if (typeof hidden !== 'string' || typeof visible !== 'string') return values.at(-1)

@@ -3,7 +3,7 @@
 /** The suffix that a proxy appends to a tag when it compresses a response, or nothing. */
 const SUFFIX = /^(?:--?(?:gzip|br|zstd|deflate))?$/
 
-/** The tags in a header, without their quotes and without the `W/` that proxies may add: `7-abc` for `W/"7-abc"`. */
+/** The tags in a header, without their quotes and the `W/` of proxies: `7-abc` for `W/"7-abc"`. */
 function tagsIn(header: string): string[] {
   return [...header.matchAll(/(?:^|,)\s*(?:W\/)?"([^"]*)"\s*(?=,|$)/g)].map(([, tag = '']) => tag)
 }
@@ -13,7 +13,7 @@ export function isWildcard(header: string): boolean {
   return header.trim() === '*'
 }
 
-/** Whether a header contains a tag with this version: the version alone, `"7"`, or with the digest of a format, `"7-mZ3kQ2v0"`. */
+/** Whether a header has a tag with this version: `"7"`, or with the digest of a format, `"7-mZ3kQ2v0"`. */
 export function namesVersion(header: string, version: unknown): boolean {
   return isWildcard(header) || tagsIn(header).some((tag) => tag.split('-', 1)[0] === String(version))
 }

@@ -10,15 +10,16 @@ const finders = new PerRequest<readonly FindErrors[]>()
 const rejectedFormats = new PerRequest<FormatName | undefined>()
 
 /**
- * Leaves the errors of a list's query to the page, because the client prefers HTML, and the page shows them beside the list. If
- * the handler responds with data instead, `rejectData` throws them.
+ * Leaves the errors of a list's query to the page, because the client prefers HTML, and the page shows them
+ * beside the list. If the handler responds with data instead, `rejectData` throws them.
  */
 export function expectHtml(ctx: Context, findErrors: FindErrors): void {
   finders.set(ctx, [...(finders.get(ctx) ?? []), findErrors])
 }
 
 /**
- * Rejects a request with recorded errors if the handler has responded with data. The client then receives a problem document.
+ * Rejects a request with recorded errors if the handler has responded with data. The client then receives a
+ * problem document.
  *
  * @throws ValidationErrors the first recorded errors
  */

@@ -28,30 +28,31 @@ export interface HttpMembers {
   readonly defaultFormat: FormatName
 
   /**
-   * Copies the request's body to a record. Only declared attributes are copied, and converted to the type of their
-   * column. If the class is not an entity, its attributes are the properties with decorators of class-validator. `save` and
-   * `validate` report a value that cannot be converted as an error of its field.
+   * Copies the request's body to a record. Only declared attributes are copied, and converted to the type of
+   * their column. If the class is not an entity, its attributes are the properties with decorators of
+   * class-validator. `save` and `validate` report a value that cannot be converted as an error of its field.
    *
-   * For a record of the resource's model, these are the attributes that the `fields` option of `@Resource` lists. Attributes
-   * that the path sets, such as `post_id`, are never copied.
+   * For a record of the resource's model, these are the attributes that the `fields` option of `@Resource`
+   * lists. Attributes that the path sets, such as `post_id`, are never copied.
    *
-   * @param only the attributes that the request may set, or `{ from: object, fields }` to copy from an object instead of the body;
-   *   without attributes, the request may set the `fields`, or all if there are none
+   * @param only the attributes that the request may set, or `{ from: object, fields }` to copy from an object
+   *   instead of the body; without attributes, the request may set the `fields`, or all if there are none
    * @returns the record
    * @example ctx.bind(new Post())
    * @throws BadRequest (400) if the body is not an object
    * @throws UnlistedField (500) if `only` names an attribute that `fields` does not contain
    * @throws UnknownAttribute if `only` names a property that a request cannot set
-   * @throws NoAttributes, UntypedAttribute if the class is not an entity and has no decorators that describe its properties
+   * @throws NoAttributes, UntypedAttribute if the class is not an entity and has no decorators that describe
+   *   its properties
    */
   bind<T extends object>(record: T, only?: readonly AttributeOf<NoInfer<T>>[] | BindOptions<NoInfer<T>>): T
 
   /**
-   * Responds in the format that the client prefers. `html` is a function that renders or redirects. `data` is the value
-   * for JSON and XML, or a function that returns it; `json` and `xml` override it for their format.
+   * Responds in the format that the client prefers. `html` is a function that renders or redirects. `data` is
+   * the value for JSON and XML, or a function that returns it; `json` and `xml` override it for their format.
    *
-   * With the status 201 and a record of the resource's model as `data`, the `Location` header is the path of the record,
-   * unless the handler has set the header.
+   * With the status 201 and a record of the resource's model as `data`, the `Location` header is the path of
+   * the record, unless the handler has set the header.
    *
    * @example await ctx.respond(201, { html: () => ctx.seeOther(ctx.pathFor('postPath', post)), data: post })
    * @throws NotAcceptable (406) when the client accepts none of the formats
@@ -60,8 +61,8 @@ export interface HttpMembers {
   respond(status: number, responses: Responses): Promise<void>
 
   /**
-   * Responds with the errors that `save` or `validate` returned: their status, and a problem document in JSON and XML.
-   * `html` renders the form again.
+   * Responds with the errors that `save` or `validate` returned: their status, and a problem document in JSON
+   * and XML. `html` renders the form again.
    *
    * @example await ctx.respond(errors, { html: () => ctx.render('posts/new', { post, errors }) })
    */
@@ -78,8 +79,8 @@ export interface HttpMembers {
   seeOther(url: string, flash?: Record<string, string>): void
 
   /**
-   * Redirects to the page that the request was sent from (`Referer`), if the page belongs to this site, else to
-   * `fallback`.
+   * Redirects to the page that the request was sent from (`Referer`), if the page belongs to this site, else
+   * to `fallback`.
    *
    * @param fallback a path of this site, `/` by default
    * @throws BadRequest (400) when the fallback leads to another site
@@ -87,8 +88,9 @@ export interface HttpMembers {
   back(fallback?: string): void
 
   /**
-   * The cookies of the request, and those that the response sets. A response for which a cookie is read is not kept in shared
-   * caches (`Cache-Control: private, no-cache`), unless the handler sets another `Cache-Control`.
+   * The cookies of the request, and those that the response sets. A response for which a cookie is read is
+   * not kept in shared caches (`Cache-Control: private, no-cache`), unless the handler sets another
+   * `Cache-Control`.
    */
   readonly cookies: Koa.Context['cookies']
 
@@ -116,8 +118,8 @@ export interface HttpMembers {
   /**
    * Whether the client prefers HTML to JSON and XML.
    *
-   * @param errors returns the errors of the request, which an HTML page shows. If the handler responds in another format,
-   *   `rejectData` throws them
+   * @param errors returns the errors of the request, which an HTML page shows. If the handler responds in
+   *   another format, `rejectData` throws them
    * @internal
    */
   prefersHtml(errors: () => ValidationErrors | undefined): boolean
@@ -130,8 +132,8 @@ export interface HttpMembers {
   setPageHeaders(pagination: Pagination): void
 
   /**
-   * Rejects a request that has errors, if the handler has responded in another format than HTML, and one whose files are too
-   * large, if the handler has responded without errors.
+   * Rejects a request that has errors, if the handler has responded in another format than HTML, and one
+   * whose files are too large, if the handler has responded without errors.
    *
    * @throws ContentTooLarge (413) when the files are too large
    * @throws ValidationErrors the first errors that a function passed to `prefersHtml` returns
@@ -257,7 +259,7 @@ function send(
     : respond(ctx, hasStatus(ctx) ? ctx.status : 200, first)
 }
 
-/** The owner of a `ctx.respond` that was not awaited: it logs the error, which would otherwise end the process. */
+/** The owner of a `ctx.respond` that was not awaited: it logs the error instead of ending the process. */
 class LostResponse {
   constructor(private readonly ctx: Context) {}
 

@@ -13,11 +13,12 @@ export function setPageHeaders(ctx: Context, pagination: Pagination): void {
   if (link && link.length <= maxLinkLength) ctx.set('Link', link)
 }
 
-/** The query parameters that select a page. An undefined value removes the parameter from the query of the request. */
+/** The query parameters that select a page. An undefined value removes it from the query. */
 type Position = Record<string, string | undefined>
 
 /**
- * The value of a `Link` header (RFC 8288) with the first, previous and next page, and the last page if the total is known.
+ * The value of a `Link` header (RFC 8288) with the first, previous and next page, and the last page if the
+ * total is known.
  *
  * @example linkHeader(pagination, ({ page }) => `/posts?page=${page}`)
  */

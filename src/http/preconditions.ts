@@ -8,12 +8,12 @@ import { lastValue } from './body/form-fields.js'
 import { isWildcard, namesVersion } from './entity-tags.js'
 
 /**
- * The transactions of the requests whose conditions (RFC 9110, section 13) were compared with a record. If a transaction is
- * retried, the conditions are compared again in the new one.
+ * The transactions of the requests whose conditions (RFC 9110, section 13) were compared with a record. If a
+ * transaction is retried, the conditions are compared again in the new one.
  */
 export const compared = new WeakSet<object>()
 
-/** The field with a saved record's version in bodies, `{ name: 'lock_version', value: '7' }`; undefined without a version. */
+/** The field with a record's version in bodies, `{ name: 'lock_version', value: '7' }`; undefined without. */
 export function versionField(record: object): { name: string; value: string } | undefined {
   const [property, version] = [versionOf(record.constructor), versionIn(record)]
   if (property === undefined || version === undefined) return undefined
@@ -21,11 +21,12 @@ export function versionField(record: object): { name: string; value: string } | 
 }
 
 /**
- * Compares the version of a saved record with the conditions of the request, if the path names this record. It does so once in
- * each transaction.
+ * Compares the version of a saved record with the conditions of the request, if the path names this record.
+ * It does so once in each transaction.
  *
  * @param attempt the manager of the transaction
- * @param foundBy the conditions of the query that found the record, such as `{ slug }`; undefined for a query by id
+ * @param foundBy the conditions of the query that found the record, such as `{ slug }`; undefined for a query
+ *   by id
  * @returns `stale` if the body contains another version, `matched` if `If-Match` contains this one
  * @throws PreconditionRequired (428) when the resource requires a condition and the request has none
  * @throws PreconditionFailed (412) when a header does not allow the version
@@ -55,7 +56,8 @@ export function compareVersion(
 }
 
 /**
- * Rejects a successful request whose conditions were compared with nothing, before its transaction is committed.
+ * Rejects a successful request whose conditions were compared with nothing, before its transaction is
+ * committed.
  *
  * @throws PreconditionFailed (412) when the request has conditions other than `If-Match: *`
  * @throws PreconditionRequired (428) when the resource requires a condition and the request has none
@@ -70,7 +72,7 @@ export function rejectUncompared(ctx: Context, attempt: object): void {
   if (ifMatch === undefined) rejectMissing(ctx)
 }
 
-/** @throws PreconditionRequired (428) when a request without a condition updates or deletes an item whose resource requires one */
+/** @throws PreconditionRequired (428) when a write lacks the condition that its resource requires */
 function rejectMissing(ctx: Context): void {
   // Without an App, a request has no route.
   const { requiresMatch, model, action } = (ctx as Partial<Context>).route?.resource ?? {}

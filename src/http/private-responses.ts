@@ -12,7 +12,7 @@ export function markPrivate(ctx: Pick<Koa.Context, 'method' | 'vary'>): void {
   if (ctx.method === 'GET' || ctx.method === 'HEAD') ctx.vary('Cookie')
 }
 
-/** The cookies of a request for the application. Reading one marks the response as dependent on the visitor. */
+/** The cookies of a request for the application. Reading one makes the response the visitor's. */
 export function visitorCookies(ctx: Pick<Koa.Context, 'method' | 'vary'>): Koa.Context['cookies'] {
   return new Proxy(cookiesOf(ctx), {
     get(cookies, name) {
@@ -28,8 +28,9 @@ export function markSecret(ctx: object): void {
 }
 
 /**
- * Keeps a response that depends on its visitor, or that sets a cookie, out of shared caches. The browser may cache it, but
- * revalidates it before it shows it again. A handler may choose another `Cache-Control`, if the response has no secret.
+ * Keeps a response that depends on its visitor, or that sets a cookie, out of shared caches. The browser may
+ * cache it, but revalidates it before it shows it again. A handler may choose another `Cache-Control`, if the
+ * response has no secret.
  */
 export function preventSharedCaching(ctx: Pick<Koa.Context, 'res'>): void {
   const { res } = ctx

@@ -8,7 +8,7 @@ const maxParameters = 1000
 
 type Query = Record<string, string | string[]>
 
-/** The parsed query of a request, and the string that it was parsed from, because `ctx.url` can be changed. */
+/** The parsed query of a request, and the string that it was parsed from: `ctx.url` can change. */
 const parsed = new PerRequest<{ source: string; query: Query }>()
 
 /** Makes `ctx.query` parse in linear time. Koa's parser searches the whole query for each parameter. */

@@ -56,7 +56,7 @@ function locate(ctx: Context, record: unknown): void {
   if (path !== undefined) ctx.set('Location', path)
 }
 
-/** Returns the format of the response. Sets `Vary: Accept`, because other clients may receive another format. */
+/** Returns the format of the response. Sets `Vary: Accept`, because clients differ. */
 export function chooseFormat(ctx: Context, offered: readonly FormatName[] = formats): FormatName | undefined {
   if (ctx.res.hasHeader('Vary')) ctx.vary('Accept')
   else ctx.set('Vary', 'Accept')
@@ -72,7 +72,7 @@ function formatOfBody(type: string): FormatName | undefined {
   return formatOfType(type) ?? (/^text\/csv\b/i.test(type) ? 'json' : undefined)
 }
 
-/** Writes the body in a data format. A record with a version also receives a tag, and errors are written as a problem document. */
+/** Writes the body in a data format. A record with a version gets a tag, and errors are a problem. */
 function writeValue(ctx: Context, name: keyof typeof dataFormats, value: unknown): void {
   if (value instanceof ValidationErrors) {
     ctx.translateErrors(value)
@@ -92,8 +92,8 @@ function writeValue(ctx: Context, name: keyof typeof dataFormats, value: unknown
 }
 
 /**
- * Sets the tag of a record, `"7-mZ3kQ2v0aB1cD4eF"`: the version and a digest of the body, which also depends on loaded relations,
- * on the user and on the release. A client that has the body receives 304.
+ * Sets the tag of a record, `"7-mZ3kQ2v0aB1cD4eF"`: the version and a digest of the body, which also depends
+ * on loaded relations, on the user and on the release. A client that has the body receives 304.
  */
 function tagRecord(ctx: Context, version: unknown, text: string): void {
   if (!ctx.res.hasHeader('ETag'))
@@ -102,7 +102,7 @@ function tagRecord(ctx: Context, version: unknown, text: string): void {
   sendNotModified(ctx)
 }
 
-/** Sends 304 if the client already has the response with this `ETag` (RFC 9110, section 13.1.2). Returns whether it has. */
+/** Sends 304 if the client has the response with this `ETag` (RFC 9110). Returns whether it has. */
 function sendNotModified(ctx: Context): boolean {
   const header = ctx.req.headers['if-none-match']
   if (header === undefined || ctx.status >= 300 || !['GET', 'HEAD'].includes(ctx.method)) return false

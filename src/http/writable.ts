@@ -4,8 +4,8 @@ import { DeclarationError, NoAttributes, UnknownAttribute, UnlistedField } from 
 import type { DeclaredRoute } from '../routing/declared-route.js'
 
 /**
- * Returns the attributes of a record that a request may set: those that the handler lists, else the `fields` of its resource if
- * the record belongs to the model, else all attributes of its class.
+ * Returns the attributes of a record that a request may set: those that the handler lists, else the `fields`
+ * of its resource if the record belongs to the model, else all attributes of its class.
  *
  * @param only the attributes that the handler lists
  * @throws NoAttributes, UntypedAttribute if the class does not describe its attributes
@@ -33,8 +33,8 @@ export function writableAttributes(
 }
 
 /**
- * The attributes that the path of a request sets, so that its content cannot: the parameters of the path, and the foreign keys of
- * the parents. A record may change its own parameter, such as `slug`.
+ * The attributes that the path of a request sets, so that its content cannot: the parameters of the path, and
+ * the foreign keys of the parents. A record may change its own parameter, such as `slug`.
  */
 export function pathKeysOf(
   params: Iterable<string>,
@@ -42,12 +42,13 @@ export function pathKeysOf(
 ): ReadonlySet<string> {
   const keys = new Set(params)
   keys.delete(resource?.param ?? '')
-  // In a tree, the own parameter and the key of the parent have the same name: `/categories/{slug}/categories/{category_id}`.
+  // In a tree, the own parameter and the key of the parent have the same name:
+  // `/categories/{slug}/categories/{category_id}`.
   for (const key of resource?.parentKeys ?? []) keys.add(key)
   return keys
 }
 
-/** @throws NoAttributes, UntypedAttribute if a class that is not an entity has no properties that decorators describe */
+/** @throws NoAttributes, UntypedAttribute if a class that isn't an entity has no described properties */
 function declaredAttributes(model: Function, only: readonly string[] | undefined): readonly Attribute[] {
   const columns = attributesOf(model)
   if (columns.length > 0 || isEntity(model)) return columns
@@ -59,8 +60,8 @@ function declaredAttributes(model: Function, only: readonly string[] | undefined
 /**
  * Checks the `fields` and `requireMatch` options of the resources that have routes.
  *
- * @throws DeclarationError when one of the `fields` is not an attribute that a request can set, or when `requireMatch` is set and
- *   the resource has no model with a version
+ * @throws DeclarationError when one of the `fields` is not an attribute that a request can set, or when
+ *   `requireMatch` is set and the resource has no model with a version
  */
 export function checkOptions(routes: readonly DeclaredRoute[]): void {
   for (const { resource, handlerName, middleware } of routes) {

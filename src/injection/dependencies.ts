@@ -39,8 +39,9 @@ function registrationOf(container: DependencyContainer, token: unknown): Registr
 }
 
 /**
- * Copies the registrations of wanted tokens from all parents, except of tokens that the container has registered itself.
- * tsyringe stores the instance of a singleton in its registration; the copies begin without one.
+ * Copies the registrations of wanted tokens from all parents, except of tokens that the container has
+ * registered itself. tsyringe stores the instance of a singleton in its registration; the copies begin
+ * without one.
  */
 export function inheritRegistrations(
   container: DependencyContainer,
@@ -59,7 +60,7 @@ export function hasLifecycle(container: DependencyContainer, token: unknown, lif
   return registrationOf(container, token)?.options.lifecycle === lifecycle
 }
 
-/** The class that a container instantiates for a token; undefined if it returns a value or calls a factory. */
+/** The class that a container instantiates for a token; undefined for a value or a factory. */
 export function classOf(container: DependencyContainer, token: unknown): Function | undefined {
   const registration = registrationOf(container, token)
   const target = registration ? registration.provider.useClass : token
@@ -82,7 +83,7 @@ function dependenciesOf(container: DependencyContainer, token: unknown): Depende
   return constructorParameters(target).map((type, position) => toDependency(injected[position] ?? type))
 }
 
-/** tsyringe stores some forms of `@inject` as an object with the token. All other parameters are tokens themselves. */
+/** tsyringe stores some forms of `@inject` as an object with the token. Others are tokens themselves. */
 function toDependency(parameter: unknown): Dependency {
   return typeof parameter === 'object' && parameter !== null && 'token' in parameter
     ? { token: parameter.token, isOptional: 'isOptional' in parameter && parameter.isOptional === true }
@@ -90,9 +91,9 @@ function toDependency(parameter: unknown): Dependency {
 }
 
 /**
- * Yields the chains of dependencies that begin with a token, each after the chain that it extends. For `rejectCaptured`, only
- * the last token of a chain and the last singleton in it matter, so there is one chain for each pair of them, not for each path.
- * This also ends cycles.
+ * Yields the chains of dependencies that begin with a token, each after the chain that it extends. For
+ * `rejectCaptured`, only the last token of a chain and the last singleton in it matter, so there is one chain
+ * for each pair of them, not for each path. This also ends cycles.
  */
 function* dependencyChains(
   container: DependencyContainer,
@@ -122,8 +123,9 @@ export function dependencyTokens(container: DependencyContainer, token: unknown)
 /**
  * Checks the dependencies of a class, and their own dependencies, when the application starts.
  *
- * @throws DeclarationError when the class is a singleton, when the types of its parameters are missing, when a dependency is
- *   unknown or is not registered, or when a singleton would keep an object that belongs to one request
+ * @throws DeclarationError when the class is a singleton, when the types of its parameters are missing, when
+ *   a dependency is unknown or is not registered, or when a singleton would keep an object that belongs to
+ *   one request
  */
 export function checkDependencies(container: DependencyContainer, target: Function): void {
   if (hasLifecycle(container, target, Lifecycle.Singleton)) {
@@ -140,7 +142,7 @@ export function checkDependencies(container: DependencyContainer, target: Functi
   }
 }
 
-/** @throws DeclarationError when TypeScript has emitted no types for the parameters, which it does for decorated classes only */
+/** @throws DeclarationError when no types were emitted for the parameters, as for undecorated classes */
 function rejectUndecorated(target: Function | undefined): void {
   // `length` counts the parameters before the first default value.
   if (!target || target.length <= constructorParameters(target).length) return
@@ -150,10 +152,10 @@ function rejectUndecorated(target: Function | undefined): void {
   )
 }
 
-/** The types that the compiler emits for parameters that are not classes, such as an interface or a string. */
+/** The types that the compiler emits for parameters that are not classes, an interface or a string. */
 const NOT_INJECTABLE: unknown[] = [Object, Number, String, Boolean, Array, Function, undefined]
 
-/** @throws DeclarationError when a direct dependency of `owner` is not a class, or is a name that is not registered */
+/** @throws DeclarationError when a dependency of `owner` isn't a class, or is an unregistered name */
 function rejectUnknown(container: DependencyContainer, owner: unknown): void {
   for (const [index, { token, isOptional }] of dependenciesOf(container, owner).entries()) {
     const parameter = `Parameter ${index + 1} of the constructor of ${describe(owner)}`
@@ -172,7 +174,7 @@ function rejectUnknown(container: DependencyContainer, owner: unknown): void {
   }
 }
 
-/** @throws DeclarationError when the chain ends with an object of one request, which a singleton in the chain would outlive */
+/** @throws DeclarationError when a singleton in the chain would outlive the object of a request */
 function rejectCaptured(container: DependencyContainer, chain: readonly unknown[]): void {
   const token = chain.at(-1)
   const singleton = lastSingleton(container, chain)

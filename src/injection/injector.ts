@@ -34,7 +34,7 @@ type Constructor<T> = new (...dependencies: any[]) => T
 
 /** Creates the resources and middleware classes of an application, with their dependencies. */
 export class Injector {
-  /** The parent of the containers of requests: the application's container, unless a test replaces dependencies. */
+  /** The parent of the containers of requests: the application's container, or that of a test. */
   private parent: DependencyContainer
   private readonly containers = new PerRequest<DependencyContainer>()
   private readonly middleware = new Map<MiddlewareConstructor, Middleware>()
@@ -46,15 +46,16 @@ export class Injector {
   }
 
   /**
-   * Returns the function that instantiates a class for a request. All instances of a request come from one container, which
-   * the first call in the request creates, and disposes of when this call ends. A class that neither has dependencies nor
-   * is registered is instantiated with `new`.
+   * Returns the function that instantiates a class for a request. All instances of a request come from one
+   * container, which the first call in the request creates, and disposes of when this call ends. A class that
+   * neither has dependencies nor is registered is instantiated with `new`.
    *
    * @throws DeclarationError when `checkDependencies` rejects the class
    */
   factory<T>(target: Constructor<T>): WithInstance<T> {
-    // tsyringe creates an instance of a scoped class for each request only if the direct parent of the request's container has
-    // registered the class. The registrations of parents further up are therefore copied.
+    // tsyringe creates an instance of a scoped class for each request only if the direct parent of the
+    // request's container has registered the class. The registrations of parents further up are therefore
+    // copied.
     inheritRegistrations(this.container, (token) =>
       hasLifecycle(this.container, token, Lifecycle.ContainerScoped),
     )
@@ -68,7 +69,8 @@ export class Injector {
     return (ctx, work) => {
       const isReplaced = this.parent !== this.container
       if (isPlain && !isReplaced) return work(new target())
-      // A container disposes of the instances it constructs, so the container of a request must not construct a singleton.
+      // A container disposes of the instances it constructs, so the container of a request must not construct
+      // a singleton.
       for (const token of isReplaced ? singletonsOf(this.parent, target) : singletons)
         this.parent.resolve(token)
       return this.withContainer(ctx, (container) => work(container.resolve(target)))
@@ -139,14 +141,15 @@ function singletonsOf(container: DependencyContainer, target: Function): Injecti
   return tokens.filter((token) => hasLifecycle(container, token, Lifecycle.Singleton))
 }
 
-/** Decorates a class with `@injectable()`. Without it, tsyringe ignores the dependencies that a subclass inherits. */
+/** Decorates a class with `@injectable()`. Without it, tsyringe ignores inherited dependencies. */
 function decorateForTsyringe(target: Function | undefined): void {
   if (target && constructorParameters(target).length > 0) injectable()(target as Constructor<unknown>)
 }
 
 /**
- * Creates a child container in which values replace dependencies. The child has its own instance of each singleton that depends
- * on a replaced token, directly or indirectly, because the parent's instance holds the original dependency.
+ * Creates a child container in which values replace dependencies. The child has its own instance of each
+ * singleton that depends on a replaced token, directly or indirectly, because the parent's instance holds the
+ * original dependency.
  */
 function createTestContainer(
   parent: DependencyContainer,

@@ -3,7 +3,8 @@ import type { Context, Extension, Middleware, MiddlewareOptions } from '../conte
 import { DeclarationError } from '../errors.js'
 
 /**
- * A middleware that is a class, so that its constructor can receive dependencies. Each request has its own instance.
+ * A middleware that is a class, so that its constructor can receive dependencies. Each request has its own
+ * instance.
  *
  * @example
  * \@injectable()
@@ -90,8 +91,8 @@ function isExtension(value: unknown): value is Extension {
 }
 
 /**
- * Whether a checked middleware is a class. The `prototype` property is read-only in classes, writable in functions, and missing
- * in arrow functions and methods.
+ * Whether a checked middleware is a class. The `prototype` property is read-only in classes, writable in
+ * functions, and missing in arrow functions and methods.
  */
 export function isMiddlewareClass(middleware: Function): middleware is MiddlewareConstructor {
   return Object.getOwnPropertyDescriptor(middleware, 'prototype')?.writable === false

@@ -8,7 +8,7 @@ const maxBytes = 65_536
 /** The maximum number of lists and objects in each other, as in the body of a request. */
 const maxDepth = 100
 
-/** The part of a type that JSON can carry. The rest, such as a date, a function or a record, is `never`, and does not compile. */
+/** The part that JSON can carry. The rest, such as a date or a record, is `never`, and does not compile. */
 export type Json<T> = T extends string | number | boolean | null | undefined
   ? T
   : T extends bigint | symbol | Date | Model | ((...args: never[]) => unknown)
@@ -29,7 +29,8 @@ export type ArgumentsOf<Class> = Class extends abstract new (...args: never[]) =
 /**
  * Returns the arguments of a job as JSON. Members are sorted, so that equal arguments have the same JSON.
  *
- * @throws DeclarationError when JSON would change a value, whose path the message contains, or when the JSON is too large
+ * @throws DeclarationError when JSON would change a value, whose path the message contains, or when the JSON
+ *   is too large
  */
 export function toJson(args: unknown, job: string): string {
   if (!isPlainObject(args))

@@ -13,8 +13,8 @@ export interface EnqueueOptions {
   /** A queue other than the job's own. */
   queue?: string
   /**
-   * Enqueues nothing while an equal job of this class waits for its start: with `true`, a job with the same arguments, and with
-   * a string of up to 200 characters, a job that was enqueued with the same string.
+   * Enqueues nothing while an equal job of this class waits for its start: with `true`, a job with the same
+   * arguments, and with a string of up to 200 characters, a job that was enqueued with the same string.
    */
   unique?: boolean | string
 }

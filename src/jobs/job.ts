@@ -16,15 +16,15 @@ type Mutable<T> = { -readonly [Name in keyof T]: Mutable<T[Name]> }
 
 /** The options of `@Job`. */
 export interface JobOptions {
-  /** The job's name in the database (the name of the class in snake case). Keep it when you rename the class. */
+  /** The job's name in the database (the name of the class in snake case). Keep it if you rename that. */
   name?: string
   /** The queue (`default`). */
   queue?: string
-  /** The number of runs after which a job that fails is dead (10). With 1, only `RetryLater` runs a job again. */
+  /** The number of runs after which a failed job is dead (10). With 1, only `RetryLater` runs it again. */
   attempts?: number
   /**
-   * Returns the time from a failed attempt to the next one. The first attempt is 1. By default 15 seconds, doubled after each
-   * further attempt up to 6 hours, and up to 20 % more or less.
+   * Returns the time from a failed attempt to the next one. The first attempt is 1. By default 15 seconds,
+   * doubled after each further attempt up to 6 hours, and up to 20 % more or less.
    */
   backoff?: (attempt: number) => Duration
   /** The time after which a run is rolled back and counts as failed (15 minutes). */
@@ -72,11 +72,12 @@ export function Job(given: JobOptions = {}) {
 }
 
 /**
- * Enqueues a job at each time that a cron expression describes: five fields, six with seconds, or `@daily` and the like. A job
- * can have several schedules, of which all but one need a name.
+ * Enqueues a job at each time that a cron expression describes: five fields, six with seconds, or `@daily`
+ * and the like. A job can have several schedules, of which all but one need a name.
  *
  * @example \@Schedule('0 3 * * *', { timeZone: 'Europe/Berlin', arguments: { days: 365 } })
- * @throws DeclarationError when the expression, the time zone or the arguments are wrong, or when the expression never fires
+ * @throws DeclarationError when the expression, the time zone or the arguments are wrong, or when the
+ *   expression never fires
  */
 export function Schedule<const Args extends object = Record<string, never>>(
   expression: string,

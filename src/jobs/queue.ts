@@ -36,7 +36,7 @@ export interface JobQueueOptions extends JobTableOptions {
   jobs: readonly JobClass[]
   /** The queues in the order of their priority (`['default']`). */
   queues?: readonly string[]
-  /** The time after which the jobs of a process that was killed start again (30 seconds; 1 second at least). */
+  /** The time after which the jobs of a killed process start again (30 seconds; 1 second at least). */
   lease?: Duration
   /** The time between two looks for due jobs (1 second). */
   poll?: Duration
@@ -60,7 +60,8 @@ export interface EnqueueMembers {
     options?: EnqueueOptions,
   ): Promise<string | undefined>
   /**
-   * Enqueues a job for each item of a list of arguments, with one INSERT for up to 500 jobs. Throws the same errors as `enqueue`.
+   * Enqueues a job for each item of a list of arguments, with one INSERT for up to 500 jobs. Throws the same
+   * errors as `enqueue`.
    *
    * @returns the ids of the jobs that were enqueued
    */
@@ -108,7 +109,8 @@ export interface JobQueue extends Extension, Queue {
   /** The arguments of the waiting jobs of a class, in the order in which they are due. For specs. */
   waiting<Class extends JobClass>(job: Class): Promise<ArgumentsOf<Class>[]>
   /**
-   * Runs the jobs that are due, and those that they enqueue, in this process. Each job runs once, even if it fails. For specs.
+   * Runs the jobs that are due, and those that they enqueue, in this process. Each job runs once, even if it
+   * fails. For specs.
    *
    * @throws the first error of a job, unless `rethrow` is false
    */
@@ -130,8 +132,8 @@ export type WorkOptions = Pick<WorkerOptions, 'slots'> & Partial<WorkerOptions>
 const defaultSlots = 5
 
 /**
- * The background jobs of an application, in tables of its database that a migration creates with `jobTables`. Register it below
- * `transaction()`. `kit start`, `kit dev` and `kit work` run the jobs.
+ * The background jobs of an application, in tables of its database that a migration creates with `jobTables`.
+ * Register it below `transaction()`. `kit start`, `kit dev` and `kit work` run the jobs.
  *
  * @example
  * export const jobs = jobQueue(database, { jobs: [SendDigest], queues: ['urgent', 'default'] })
@@ -280,7 +282,7 @@ export class Jobs {
     )
   }
 
-  /** Inserts jobs in the transaction of a request or a job. After the commit, wakes the worker, here or in another process. */
+  /** Inserts jobs in the current transaction. After the commit, wakes the worker, here or elsewhere. */
   private insert(ctx: Context, jobs: readonly JobRow[]): Promise<string[]> {
     return inTransaction(ctx, async ({ tx }) => {
       const ids = await this.store.insert(

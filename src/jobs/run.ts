@@ -16,7 +16,7 @@ import type { ClaimedJob, Ending, JobStore } from './store.js'
 /** Milliseconds until a job runs again after a conflict or a lost connection. */
 const conflictPause = 1000
 
-/** How often the end of a failed run is stored again while the database is unavailable. After that, the job's lease expires. */
+/** How often the end of a failed run is stored again without a database. Then the lease expires. */
 const storeRetries = { first: conflictPause, max: conflictPause, retries: 4, isTemporary: () => true }
 
 type Level = 'info' | 'warn' | 'error'
@@ -132,7 +132,7 @@ export class Run {
     return (async () => background.instantiate(definition.target, context, perform))()
   }
 
-  /** Stores the end of a failed run. Returns whether the job has finished after all: only the confirmation of its commit was lost. */
+  /** Stores the end of a failed run. Returns whether it has finished after all, without a confirmation. */
   private async fail(error: unknown): Promise<boolean> {
     const [level, message, ending] = this.endingOf(error)
     const store = () => this.store.fail(this.job, this.worker, ending)
@@ -198,7 +198,7 @@ function argumentsOf({ arguments: json, name }: ClaimedJob): object {
   throw new CannotRun(`The arguments of ${name} in the table are not a JSON object, so it cannot run.`)
 }
 
-/** The value that a job has thrown; an error instead of a value that cannot be read, such as `Object.create(null)`, or a proxy. */
+/** The value that a job has thrown; an error instead of an unreadable value, such as a proxy. */
 function readable(thrown: unknown): unknown {
   try {
     storedError(thrown)
@@ -210,7 +210,7 @@ function readable(thrown: unknown): unknown {
   }
 }
 
-/** The error without secrets, as JSON. A violated constraint is explained without the values that the database repeats. */
+/** The error without secrets, as JSON. A violated constraint is explained without its values. */
 function storedError(error: unknown): string {
   const { type, message, stack } = Object(loggedError(explainDatabaseError(error))) as Partial<Error> & {
     type?: string

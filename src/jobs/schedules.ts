@@ -17,7 +17,7 @@ export interface ScheduleOptions<Args extends object = object> {
 /** A declared schedule. */
 export interface Schedule {
   name: string | undefined
-  /** JSON of the expression, the time zone and the arguments, which the table stores. If it changes, the schedule begins again. */
+  /** JSON of the expression, time zone and arguments, in the table. A change begins again. */
   text: string
   expression: string
   timeZone: string
@@ -42,7 +42,7 @@ export interface NamedSchedule extends Schedule {
   job: ScheduledJob
 }
 
-/** @throws DeclarationError when the expression, the time zone or the arguments are wrong, or when the expression never fires */
+/** @throws DeclarationError when the expression, the time zone or the arguments are wrong */
 export function declareSchedule(job: string, expression: string, options: ScheduleOptions): Schedule {
   const { name, timeZone = 'UTC', arguments: args = {} } = options
   checkTimeZone(`The schedule of ${job}`, timeZone)
@@ -62,7 +62,8 @@ export function declareSchedule(job: string, expression: string, options: Schedu
     next,
     last(until) {
       let last = cron.previousRuns(1, new Date(until))[0]?.getTime()
-      // `previousRuns` can omit a tick that the change to summer time has moved, and omits a tick at the time itself.
+      // `previousRuns` can omit a tick that the change to summer time has moved, and omits a tick at the time
+      // itself.
       for (let at = next(last ?? until - 1); at !== undefined && at <= until; at = next(at)) last = at
       return last
     },
@@ -92,7 +93,7 @@ export function schedulesOf(definitions: Iterable<ScheduledJob>): NamedSchedule[
   )
 }
 
-/** Enqueues a job at each tick of its schedules. The rows of the schedules store their last ticks, so that only one process does. */
+/** Enqueues a job at each tick of its schedules. Rows store the last ticks, so that one process does. */
 export class Ticks {
   /** The time of the next tick of each schedule; empty before the first call of `fire`. */
   private readonly next = new Map<string, number>()
@@ -103,7 +104,8 @@ export class Ticks {
   ) {}
 
   /**
-   * Enqueues a job for each schedule whose next tick has passed: a single job, even if several ticks passed while no worker ran.
+   * Enqueues a job for each schedule whose next tick has passed: a single job, even if several ticks passed
+   * while no worker ran.
    *
    * @param now the time of the database
    * @returns the time of the next tick
@@ -121,7 +123,7 @@ export class Ticks {
     return Math.min(Infinity, ...this.next.values())
   }
 
-  /** Writes the row of a schedule that is new or has changed, so that the schedule begins with its next tick. */
+  /** Writes the row of a schedule that is new or changed, so that it begins with its next tick. */
   private async begin({ name, text }: NamedSchedule, now: number): Promise<void> {
     const { database, tables } = this.store
     const values = { expression: text, last_tick: now }
@@ -134,7 +136,7 @@ export class Ticks {
       .execute()
   }
 
-  /** Enqueues the job of a tick, unless another process has already done so, or runs a release with another schedule. */
+  /** Enqueues the job of a tick, unless another process has already done so or has another schedule. */
   private enqueue({ name, text, job, arguments: args }: NamedSchedule, tick: number): Promise<void> {
     const { database, tables } = this.store
     return database.transaction('READ COMMITTED', async (tx) => {

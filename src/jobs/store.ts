@@ -23,7 +23,7 @@ export interface ClaimedJob extends Readonly<Pick<JobRow, 'id' | 'name' | 'queue
   readonly state: 'waiting' | 'running'
   /** The number of earlier attempts. */
   readonly attempts: number
-  /** Milliseconds from the time at which the job was due to the claim. Some drivers return a `bigint` as a string. */
+  /** Milliseconds from when the job was due to the claim. Some drivers return a `bigint` as a string. */
   readonly late: number | string
   readonly request_id: string | null
 }
@@ -36,7 +36,7 @@ export interface Claims {
   queues: readonly string[]
   /** Milliseconds for which a claim is valid, unless it is extended. */
   lease: number
-  /** The ids of jobs that are not claimed: those that the worker runs, even if it could not extend their leases. */
+  /** The ids of jobs that are not claimed: those that run, even without an extended lease. */
   except: readonly string[]
 }
 
@@ -72,7 +72,7 @@ export interface Selection {
 /** The maximum number of rows of an INSERT. */
 const batch = 500
 
-/** The row that a run must still own at its end. `:attempts` is the number before the claim, which added 1. */
+/** The row that a run must still own at its end. `:attempts` is the number before the claim added 1. */
 const ownRow = 'id = :id AND worker = :worker AND attempts = :attempts + 1'
 
 /** The jobs that a worker may claim. PostgreSQL and MariaDB reject empty lists. */
@@ -124,7 +124,8 @@ export class JobStore {
       const keys = part.flatMap(({ unique_key: key }) => key ?? [])
       if (keys.length > 0) insertion.orUpdate(['unique_key'], ['unique_key'])
       await insertion.execute()
-      // With a lock, a query reads the current rows, even in a transaction that reads a snapshot. SQLite has no row locks.
+      // With a lock, a query reads the current rows, even in a transaction that reads a snapshot. SQLite has
+      // no row locks.
       const find = `SELECT id FROM ${this.jobs} WHERE unique_key IN (:...keys) ${skipLocked ? 'FOR UPDATE' : ''}`
       const found = keys.length > 0 ? await this.query<{ id: string }>(find, { keys }, tx) : part
       ids.push(...part.flatMap(({ id }) => (found.some((row) => row.id === id) ? id : [])))
@@ -132,7 +133,7 @@ export class JobStore {
     return ids
   }
 
-  /** Reads the time of the database, and the time at which the first job of all queues is due. It takes no lock. */
+  /** Reads the database's time, and that at which the first job is due. It takes no lock. */
   async poll(claims: Claims): Promise<{ now: number; due: number }> {
     const first = claims.queues.map(
       (_, index) =>
@@ -147,7 +148,8 @@ export class JobStore {
   }
 
   /**
-   * Claims due jobs: those of the first queues first, and those of a queue in the order in which they were due.
+   * Claims due jobs: those of the first queues first, and those of a queue in the order in which they were
+   * due.
    *
    * @param count the maximum number of jobs
    * @param later whether it also claims jobs that are due later
@@ -173,7 +175,8 @@ export class JobStore {
       const queries = `due AS MATERIALIZED (${due}), started AS (${start} (SELECT id FROM due))`
       return this.query(`WITH ${queries} SELECT * FROM due ORDER BY late DESC`, parameters)
     }
-    // At its default isolation level, MariaDB would lock the gaps between rows, so that requests could not insert jobs.
+    // At its default isolation level, MariaDB would lock the gaps between rows, so that requests could not
+    // insert jobs.
     return this.database.transaction('READ COMMITTED', async (tx) => {
       const rows = await this.query<ClaimedJob>(due, parameters, tx)
       const ids = rows.map(({ id }) => id)
@@ -240,7 +243,7 @@ export class JobStore {
     return this.update(values, `${conditionOf(selection)} AND state <> 'running'`, parametersOf(selection))
   }
 
-  /** Deletes jobs. A job that runs loses its lease, so that its worker aborts it. Returns the number of jobs. */
+  /** Deletes jobs. A running job loses its lease, so that its worker aborts it. Returns their number. */
   discard(selection: Selection): Promise<number> {
     return this.delete(conditionOf(selection), parametersOf(selection))
   }
@@ -265,7 +268,7 @@ export class JobStore {
     return rows.map(({ name }) => name)
   }
 
-  /** Runs a statement with named parameters, in a transaction or over its own connection, which is never that of a replica. */
+  /** Runs a statement with named parameters, in a transaction or over a connection of the primary. */
   query<Row = ObjectLiteral>(
     sql: string,
     parameters: ObjectLiteral = {},
@@ -283,7 +286,7 @@ function conditionOf({ ids, ...columns }: Selection): string {
   return ['1 = 1', ...own, ...(ids ? ['id IN (:...ids)'] : [])].join(' AND ')
 }
 
-/** The parameters of the condition. PostgreSQL rejects malformed ids, and an empty list; a new id belongs to no job. */
+/** Its parameters. PostgreSQL rejects malformed ids and empty lists; a new id isn't that of a job. */
 function parametersOf({ ids = [], ...columns }: Selection): ObjectLiteral {
   return { ...columns, ids: [...ids.filter(isId), newId()] }
 }

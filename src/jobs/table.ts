@@ -3,7 +3,7 @@ import { column } from '../index.js'
 
 /** The names of the tables. */
 export interface JobTableOptions {
-  /** The beginning of the names of both tables, for example `background_` (none). Pass the same to `jobQueue`. */
+  /** The beginning of both tables' names, for example `background_` (none). Pass the same to `jobQueue`. */
   prefix?: string
 }
 

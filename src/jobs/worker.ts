@@ -26,7 +26,7 @@ const failureBackoff = { first: 1000, max: 30_000 }
 /** Milliseconds between two looks for a table that does not exist. */
 const tablePause = 30_000
 
-/** Milliseconds between two reports that the database cannot be used, and between two deletions of old dead jobs. */
+/** Milliseconds between reports of an unusable database, and between deletions of old dead jobs. */
 const warnEvery = 60_000
 const cleanEvery = 3_600_000
 
@@ -82,7 +82,7 @@ export class Worker {
     clearInterval(this.leases)
   }
 
-  /** Claims no more jobs, calls a function with each run that has not ended, and waits until all runs have ended. */
+  /** Claims no more jobs, calls a function with each run that has not ended, and waits for all. */
   private async settle(act: (run: Run) => void): Promise<void> {
     this.isStopping = true
     this.wake()
@@ -99,7 +99,8 @@ export class Worker {
       const pause = await this.look()
       if (this.options.untilEmpty && pause > 0 && this.running.size === 0 && this.failures === 0) return
       await delay(Math.min(pause, longestDelay), undefined, { signal }).catch(() => undefined)
-      // On SQLite, jobs end within microtasks, and each wakes the worker. Requests, timers and signals need a turn between them.
+      // On SQLite, jobs end within microtasks, and each wakes the worker. Requests, timers and signals need a
+      // turn between them.
       await nextTurn()
     }
   }
@@ -136,7 +137,8 @@ export class Worker {
     if (free === 0) return Infinity
     // The random part keeps workers from polling at the same times.
     const pause = options.poll * (1 + Math.random() / 10)
-    // If the last claim filled all free slots, more jobs are probably due, so this one needs no poll, except for the schedules.
+    // If the last claim filled all free slots, more jobs are probably due, so this one needs no poll, except
+    // for the schedules.
     if (!this.isBusy || performance.now() > this.polledAt + options.poll) {
       const rest = await this.poll()
       if (rest > 0) return Math.min(rest, pause)
@@ -157,7 +159,7 @@ export class Worker {
     return claimed.length > 0 ? 0 : pause
   }
 
-  /** Fires due schedules, deletes old dead jobs, and returns the milliseconds until the next job or tick is due. */
+  /** Fires due schedules, deletes old dead jobs, and returns the milliseconds until the next is due. */
   private async poll(): Promise<number> {
     const { queues, keepDead } = this.options
     const { now, due } = await this.store.poll(this.claims)

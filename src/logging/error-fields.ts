@@ -1,13 +1,13 @@
-/** The maximum number of errors in a chain of causes, and of characters of a message or stack, that are shown. */
+/** The maximum number of errors in a chain of causes and of characters of a text that are shown. */
 const limits = { causes: 6, characters: 10_000 }
 
-/** The fields in which errors repeat the values of a query: PostgreSQL in `detail`, MariaDB in `sql`, TypeORM in the others. */
+/** The fields of errors with values of a query: PostgreSQL's `detail`, MariaDB's `sql`, and TypeORM's. */
 const valuesOfQueries = ['parameters', 'detail', 'sql', 'driverError']
 
 /** A field that only the errors of queries have: those of TypeORM, MariaDB and PostgreSQL. */
 const marksOfQueries = ['driverError', 'sqlState', 'severity']
 
-/** The type of an error, and its message and stack, followed by those of its causes. Empty for other values. */
+/** The type of an error, and its message and stack, and those of its causes. Empty for other values. */
 export function errorHead(value: object): Partial<Record<'type' | 'message' | 'stack', string>> {
   if (!(value instanceof Error)) return {}
   const chain = [...causesOf(value)]
@@ -19,8 +19,8 @@ export function errorHead(value: object): Partial<Record<'type' | 'message' | 's
 }
 
 /**
- * The names of the fields of a value that are shown. For an error, they exclude what `errorHead` returns and the values of a
- * query, and include the `errors` of an AggregateError, although they are not enumerable.
+ * The names of the fields of a value that are shown. For an error, they exclude what `errorHead` returns and
+ * the values of a query, and include the `errors` of an AggregateError, although they are not enumerable.
  */
 export function fieldsOf(value: object): string[] {
   const names = Object.keys(value)
@@ -50,7 +50,8 @@ function toShown(text: string): string {
 }
 
 /**
- * Replaces the user names and passwords of URLs in a string, `postgres://[FILTERED]@db.example/shop`, and the tokens of stored files.
+ * Replaces the user names and passwords of URLs in a string, `postgres://[FILTERED]@db.example/shop`, and the
+ * tokens of stored files.
  */
 export function withoutCredentials(given: string): string {
   const text = given.includes('file_')

@@ -30,12 +30,12 @@ const maxShownName = 100
 const maxNameLength = 200
 
 /**
- * Makes a filter. A value is a secret when its name is one of `secretNames` or contains one of the words, at any depth
- * and however it is written: `newPassword`, `credit_card`, `X-Auth-Token`, `user[password]`.
+ * Makes a filter. A value is a secret when its name is one of `secretNames` or contains one of the words, at
+ * any depth and however it is written: `newPassword`, `credit_card`, `X-Auth-Token`, `user[password]`.
  *
  * The filter never throws: `[UNREADABLE]` replaces a value whose getter or proxy throws.
  *
- * @example parameterFilter({ words: ['passport'] })({ name: 'Ada', passport: 'X1' }) // { name: 'Ada', passport: '[FILTERED]' }
+ * @example parameterFilter({ words: ['passport'] })({ passport: 'X1' }) // { passport: '[FILTERED]' }
  * @throws DeclarationError when a word has neither letters nor digits
  */
 export function parameterFilter({
@@ -54,12 +54,12 @@ export function parameterFilter({
   return Object.assign(filter, { isSecret })
 }
 
-/** Whether a name looks like one of a form, a record or a header, and so contains no value: `user[password]`, `X-Auth-Token`. */
+/** Whether a name looks like a field or header, and contains no value: `user[password]`, `X-Auth-Token`. */
 function isPlainName(name: string): boolean {
   return /^[\p{L}\p{N}_.[\] -]{1,60}$/u.test(name)
 }
 
-/** Makes one copy. `left` is the number of characters that it may still add; each value counts as one more, even an empty one. */
+/** Makes one copy. `left` is the number of characters that it may still add, and one for each value. */
 class FilteredCopy {
   /** The objects that contain the current value. */
   private readonly ancestors = new Set<object>()
@@ -136,7 +136,7 @@ class FilteredCopy {
   }
 }
 
-/** Replaces a value that JSON does not support by a string, a function by `[FUNCTION]`. Other scalars are returned unchanged. */
+/** Replaces a value that JSON does not support by a string, a function by `[FUNCTION]`. */
 function scalar(value: unknown): unknown {
   if (typeof value === 'bigint') return String(value)
   return typeof value === 'function' || typeof value === 'symbol' ? `[${typeof value}]`.toUpperCase() : value

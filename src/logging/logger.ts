@@ -4,8 +4,9 @@ import { errorHead } from './error-fields.js'
 import { parameterFilter } from './filter.js'
 
 /**
- * Creates the application's logger. It writes lines of JSON. In development, pino-pretty formats them if it is installed and
- * the output is a terminal. `LOG_LEVEL` sets the level, which is `silent` in the test environment and else `info`.
+ * Creates the application's logger. It writes lines of JSON. In development, pino-pretty formats them if it
+ * is installed and the output is a terminal. `LOG_LEVEL` sets the level, which is `silent` in the test
+ * environment and else `info`.
  *
  * @throws DeclarationError when there is no such level
  */
@@ -32,14 +33,14 @@ export function createLogger(environment: string): Logger {
 let standardOutput: DestinationStream | undefined
 
 /**
- * The maximum number of bytes in one write, unless a single line has more. Workers share a pipe, and Linux does not interleave
- * writes up to this size (PIPE_BUF).
+ * The maximum number of bytes in one write, unless a single line has more. Workers share a pipe, and Linux
+ * does not interleave writes up to this size (PIPE_BUF).
  */
 const maxBytes = 4096
 
 /**
- * Standard output, to which the lines of one turn of the event loop are written at once: under load, one system call writes
- * the lines of many requests. The remaining lines are written when the process ends.
+ * Standard output, to which the lines of one turn of the event loop are written at once: under load, one
+ * system call writes the lines of many requests. The remaining lines are written when the process ends.
  */
 function bufferedOutput(): DestinationStream {
   const output = destination({ dest: 1, sync: true })
@@ -62,7 +63,7 @@ function bufferedOutput(): DestinationStream {
   }
 }
 
-/** Creates a child logger that writes errors as `loggedError` returns them, in the fields `err` and `error`. */
+/** Creates a child logger that writes errors by `loggedError`, in the fields `err` and `error`. */
 export function withRedactedErrors(
   logger: Logger,
   bindings: Record<string, unknown> = {},
@@ -74,7 +75,7 @@ export function withRedactedErrors(
 
 const defaultFilter = parameterFilter()
 
-/** Serializes any thrown value for the log, without secrets and without the values of queries, even in its nested errors. */
+/** Serializes any thrown value for the log, without secrets and values of queries, also in causes. */
 export function loggedError(error: unknown, filter: (values: unknown) => unknown = defaultFilter): unknown {
   try {
     const fields = filter(error)

@@ -1,7 +1,7 @@
 import type { Context } from '../context.js'
 import { filtered } from './filter.js'
 
-/** The path of a request for the log and for error pages, without the values of secret parameters: `/invitations/[FILTERED]`. */
+/** The path of a request in the log and error pages, without secret parameters. */
 export function redactedPath(ctx: Context): string {
   const { filterParameters } = ctx
   // A request without a route has no `params`.

@@ -21,10 +21,11 @@ export function setRequestLogger(ctx: Context, base: Logger): void {
   loggers.set(ctx, { base })
 }
 
-/** The logger of a request, whose lines contain its id. Creating it takes longer than writing a line, so this waits for a use. */
+/** A request's logger, with its id. Creating it takes longer than a line, so it is lazy. */
 export function loggerOf(ctx: Context): Logger | undefined {
   const state = loggers.get(ctx)
-  // The filter is read with each error, because `parameterLogger` may replace it later by one that has more words.
+  // The filter is read with each error, because `parameterLogger` may replace it later by one that has more
+  // words.
   return (
     state &&
     (state.own ??= withRedactedErrors(state.base, { request_id: ctx.requestId }, (values) =>
@@ -51,7 +52,7 @@ interface LineFields {
   request_id: string | undefined
 }
 
-/** Writes the line of a request after its response, without creating a child logger for it. Changes `fields`. */
+/** Writes a request's line after its response, without a child logger. Changes `fields`. */
 export function writeLine(ctx: Context, level: 'info' | 'debug', fields: LineFields, message: string): void {
   const state = loggers.get(ctx)
   if (!state) return

@@ -45,15 +45,16 @@ export class Inbox {
   }
 }
 
-/** The newest 100 messages that the application has sent, in specs and in development. It is empty in other environments. */
+/** The newest 100 messages that were sent, in specs and in development. Empty elsewhere. */
 export const mails = new Inbox()
 
-/** The content security policy of a shown mail: it runs no scripts and loads nothing. Its links may leave the inbox's frame. */
+/** The content security policy of a shown mail: it runs and loads nothing. Its links may leave the frame. */
 const contentPolicy =
   "sandbox allow-top-navigation-by-user-activation; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 
 /**
- * Shows the newest mails of this process at `/kit/mails`, in development only. In other environments, it does nothing.
+ * Shows the newest mails of this process at `/kit/mails`, in development only. In other environments, it does
+ * nothing.
  *
  * @example mailInbox(app)
  */

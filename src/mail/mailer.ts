@@ -21,8 +21,8 @@ export interface MailerOptions {
   /** The server: `smtp://user:password@mail.example:587` (`MAIL_URL`). */
   url?: string
   /**
-   * The queue of `jobQueue`. A mail is then a job of the request's transaction: it is sent if the transaction is committed, and
-   * sending is retried if the mail server fails.
+   * The queue of `jobQueue`. A mail is then a job of the request's transaction: it is sent if the transaction
+   * is committed, and sending is retried if the mail server fails.
    */
   jobs?: Queue
 }
@@ -32,8 +32,8 @@ export interface Mail {
   /** One address: `ada@example.com` or `Ada <ada@example.com>`. */
   to: string
   /**
-   * The template `templates/mails/<name>.pug`. The subject is the translation `mail.<name>.subject`. The plain text is made
-   * from the HTML, unless there is a template `<name>.text.pug`.
+   * The template `templates/mails/<name>.pug`. The subject is the translation `mail.<name>.subject`. The
+   * plain text is made from the HTML, unless there is a template `<name>.text.pug`.
    */
   name: string
   /** The variables of the template, and the values in the subject. */
@@ -41,9 +41,9 @@ export interface Mail {
   /** The language: by default, that of the request. */
   locale?: string
   /**
-   * Whether the queue of `mailer({ jobs })` sends the mail (yes). Otherwise, the mail is sent after the commit. Use false if only
-   * existing accounts get the mail, because adding its job takes measurable time, or if it contains a token, because its job
-   * stores the mail in the database.
+   * Whether the queue of `mailer({ jobs })` sends the mail (yes). Otherwise, the mail is sent after the
+   * commit. Use false if only existing accounts get the mail, because adding its job takes measurable time,
+   * or if it contains a token, because its job stores the mail in the database.
    */
   queued?: boolean
 }
@@ -61,18 +61,20 @@ type StoredMail = Omit<MailMessage, 'number' | 'date'>
 /** The mails of a request or a job. */
 interface Delivery {
   mailer: Mailer
-  /** The functions that send the mails of a request without a transaction, after its handler has succeeded. */
+  /** The functions that send the mails of a request without a transaction, after its handler succeeded. */
   senders: (() => void)[]
 }
 
 const deliveries = new PerRequest<Delivery>()
 
 /**
- * Lets the handlers below it send mails. Production needs `MAIL_URL` and `BASE_URL`. In development, mails are shown at
- * `/kit/mails` and are only sent if there is a `MAIL_URL`. In specs, `mails` collects them after the commit, also those of the queue.
+ * Lets the handlers below it send mails. Production needs `MAIL_URL` and `BASE_URL`. In development, mails
+ * are shown at `/kit/mails` and are only sent if there is a `MAIL_URL`. In specs, `mails` collects them after
+ * the commit, also those of the queue.
  *
  * @example app.extend(mailer({ from: 'Shop <no-reply@shop.example>' }))
- * @throws DeclarationError at the start, when production lacks a setting; BadBaseUrl when `BASE_URL` is malformed
+ * @throws DeclarationError at the start, when production lacks a setting; BadBaseUrl when `BASE_URL` is
+ *   malformed
  */
 export function mailer(options: MailerOptions = {}): Extension {
   const office = new Mailer(options)
@@ -119,9 +121,9 @@ class Mailer {
   }
 
   /**
-   * Returns a function that renders and sends a mail after the response. Otherwise, the time of the response would reveal that
-   * there is a mail, for example because an address has an account. Outside of production, `prepare` itself renders the mail,
-   * so that an error in the template is an error of the request.
+   * Returns a function that renders and sends a mail after the response. Otherwise, the time of the response
+   * would reveal that there is a mail, for example because an address has an account. Outside of production,
+   * `prepare` itself renders the mail, so that an error in the template is an error of the request.
    */
   prepare(ctx: Context, mail: Mail): () => void {
     const message = this.usesInbox ? renderMail(ctx, mail, this.from) : undefined
@@ -147,7 +149,7 @@ class Mailer {
     })
   }
 
-  /** Sends a mail of the queue. If the mail server rejects the mail permanently (a code from 500), the job is not retried. */
+  /** Sends a mail of the queue. If the server rejects it permanently (from 500), it is not retried. */
   private async send(mail: StoredMail): Promise<void> {
     if (this.usesInbox && !this.isTest) mails.add({ ...mail, date: new Date() })
     if (!this.transport) return
@@ -187,9 +189,9 @@ class Mailer {
 }
 
 /**
- * Sends a mail after the commit of the request's transaction and after the response, or by the queue of `mailer({ jobs })`. A
- * request that is rolled back sends nothing. Without the queue, a failure of the mail server is only logged. So is an error of
- * the template in production, because it renders after the response.
+ * Sends a mail after the commit of the request's transaction and after the response, or by the queue of
+ * `mailer({ jobs })`. A request that is rolled back sends nothing. Without the queue, a failure of the mail
+ * server is only logged. So is an error of the template in production, because it renders after the response.
  *
  * @example sendMail(ctx, { to: user.email, name: 'welcome', locals: { url: absoluteUrl('/') } })
  * @throws DeclarationError when `mail.to` is not one address, or without `mailer()`
@@ -267,7 +269,7 @@ function requireSettings(url: string | undefined): void {
   }
 }
 
-/** @throws DeclarationError when the mail server or the sender is malformed; the message does not show the password */
+/** @throws DeclarationError when the mail server or the sender is malformed, without the password */
 function checkSettings(url: string | undefined, from: string): void {
   if (url && !(/^smtps?:/i.test(url) && URL.canParse(url) && new URL(url).hostname))
     throw new DeclarationError(
@@ -280,9 +282,9 @@ function checkSettings(url: string | undefined, from: string): void {
 }
 
 /**
- * Returns the URL of a path in a mail: `https://shop.example/session/new`. The URL begins with `BASE_URL`, or without it with
- * the address that `kit dev` or `kit start` prints: `http://127.0.0.1:3000`. It never begins with the host of a request,
- * because a client can forge that.
+ * Returns the URL of a path in a mail: `https://shop.example/session/new`. The URL begins with `BASE_URL`, or
+ * without it with the address that `kit dev` or `kit start` prints: `http://127.0.0.1:3000`. It never begins
+ * with the host of a request, because a client can forge that.
  *
  * @throws BadBaseUrl when `BASE_URL` is malformed
  */

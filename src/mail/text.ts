@@ -2,7 +2,7 @@ const entities = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"',
 
 const entityPattern = /&(?:#(\d+)|#x([\da-f]+)|(\w+));/gi
 
-/** Converts the HTML of a mail to plain text. The address of a link follows its text, unless both are the same. */
+/** Converts the HTML of a mail to plain text. A link's address follows its text, unless they are the same. */
 export function toText(html: string): string {
   return html
     .replaceAll(/<(head|style|script)\b.*?<\/\1>/gis, '')

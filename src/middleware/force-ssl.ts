@@ -10,8 +10,8 @@ export interface ForceSSLOptions {
   /** The environment, by default that of the application. The middleware only acts in `production`. */
   env?: string
   /**
-   * The hosts that the application serves: `['example.com', '*.example.com']`. A request for another host, whose `Host`
-   * may be forged, is rejected with 400.
+   * The hosts that the application serves: `['example.com', '*.example.com']`. A request for another host,
+   * whose `Host` may be forged, is rejected with 400.
    */
   hosts?: readonly string[]
   /** The host of the redirect, with its port if that is not 443. By default the host of the request. */
@@ -31,9 +31,9 @@ export interface StrictTransportSecurity {
 }
 
 /**
- * Redirects HTTP requests to HTTPS in production: GET and HEAD with 301, others with 308, which keeps the method and the
- * body. Responses over HTTPS tell browsers to use only HTTPS from then on (HSTS). Static files that are declared below
- * it are redirected, too; `GET /up` is not.
+ * Redirects HTTP requests to HTTPS in production: GET and HEAD with 301, others with 308, which keeps the
+ * method and the body. Responses over HTTPS tell browsers to use only HTTPS from then on (HSTS). Static files
+ * that are declared below it are redirected, too; `GET /up` is not.
  *
  * Behind a trusted proxy, `X-Forwarded-Proto: https` marks a request as HTTPS (`AppOptions.proxy`).
  *

@@ -2,13 +2,14 @@ import type { Context, Middleware } from '../context.js'
 import { parameterFilter, type ParameterFilterOptions } from '../logging/filter.js'
 import { addLogFields } from '../logging/request-logger.js'
 
-/** The options of `parameterLogger()`: additional words in names of secrets, and the maximum size of a log entry. */
+/** Options of `parameterLogger()`: words in names of secrets, and the maximum size of a log entry. */
 export interface ParameterLoggerOptions extends ParameterFilterOptions {}
 
 /**
- * Adds the parameters of each request to its line in the log, as structured fields: `params` of the path, `query`, `body`
- * (of a form, JSON or XML), and `files` with their names and sizes. Values with the name of a secret (such as a password, a
- * token, a key or a card number) are replaced by `[FILTERED]`, including on the error page in development.
+ * Adds the parameters of each request to its line in the log, as structured fields: `params` of the path,
+ * `query`, `body` (of a form, JSON or XML), and `files` with their names and sizes. Values with the name of a
+ * secret (such as a password, a token, a key or a card number) are replaced by `[FILTERED]`, including on the
+ * error page in development.
  *
  * @example
  * app.use(parameterLogger())

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Middleware } from '../context.js'
 import { environmentOf } from '../common/environment.js'
 
-/** The sources that a content security policy allows, by directive: `{ imgSrc: ["'self'", 'https://images.example.com'] }`. */
+/** The sources that the policy allows, by directive: `{ imgSrc: ["'self'", 'https://cdn.example'] }`. */
 export type ContentSecurityPolicy = Record<string, Iterable<string> | null>
 
 /** The headers of helmet that an application can configure. Each takes helmet's own options, or false. */
@@ -18,26 +18,27 @@ type HelmetHeaders =
 
 /** The options of `securityHeaders()`. */
 export interface SecurityHeadersOptions extends Pick<HelmetOptions, HelmetHeaders> {
-  /** The environment, by default that of the application. Requests are only upgraded to HTTPS in `production`. */
+  /** The environment, by default the application's. Requests are only upgraded to HTTPS in `production`. */
   env?: string
   /** Directives that override the default ones (null removes one), or false for no policy. */
   contentSecurityPolicy?: ContentSecurityPolicy | false
 }
 
-/** Directives that are stricter than helmet's: the framework's pages have no inline styles and no fonts from other sites. */
+/** Directives that are stricter than helmet's: our pages have no inline styles and no foreign fonts. */
 const stricter: ContentSecurityPolicy = { 'font-src': ["'self'"], 'style-src': ["'self'"] }
 
 /**
- * Sets the security headers of helmet: a content security policy that only allows the application's own scripts,
- * styles and forms, no frames on other sites, no content sniffing, and more.
+ * Sets the security headers of helmet: a content security policy that only allows the application's own
+ * scripts, styles and forms, no frames on other sites, no content sniffing, and more.
  *
  * The application does this for every response, including error pages and static files: see
- * `AppOptions.securityHeaders`. If a part of the application needs other headers, use this middleware there. Its headers
- * override those of the same name.
+ * `AppOptions.securityHeaders`. If a part of the application needs other headers, use this middleware there.
+ * Its headers override those of the same name.
  *
  * @example
- * new App({ securityHeaders: { contentSecurityPolicy: { imgSrc: ["'self'", 'https://images.example.com'] } } })
- * app.group('/embed').use(securityHeaders({ contentSecurityPolicy: { frameAncestors: ['https://partner.example'] } }))
+ * new App({ securityHeaders: { contentSecurityPolicy: { imgSrc: ["'self'", 'https://cdn.example'] } } })
+ * const contentSecurityPolicy = { frameAncestors: ['https://partner.example'] }
+ * app.group('/embed').use(securityHeaders({ contentSecurityPolicy }))
  * @throws Error of helmet when a directive is malformed
  */
 export function securityHeaders(options: SecurityHeadersOptions = {}): Middleware {

@@ -13,22 +13,23 @@ import { languages } from '../translations/members.js'
 export interface TranslationsOptions {
   /** The fallback locale (`en-US`). Its translations are also used where another locale lacks one. */
   fallback?: string
-  /** The name of the cookie, or the key of the session, that contains the locale a visitor has chosen (`lang`). */
+  /** The name of the cookie, or the key of the session, with the visitor's locale (`lang`). */
   name?: string
   /** Whether changed files are reloaded. By default in development. */
   reload?: boolean
 }
 
 /**
- * Loads the application's translations from files `<name>.<locale>.yaml` in a folder, and chooses the locale of each request
- * among those of the folder: the `lang` cookie, the session's `lang`, `Accept-Language`, else `en-US`. The locale is chosen
- * on first use, including for error pages of unknown paths.
+ * Loads the application's translations from files `<name>.<locale>.yaml` in a folder, and chooses the locale
+ * of each request among those of the folder: the `lang` cookie, the session's `lang`, `Accept-Language`, else
+ * `en-US`. The locale is chosen on first use, including for error pages of unknown paths.
  *
  * @example
  * app.use(translations('locales'))
  * @example
  * app.use(translations('locales', { fallback: 'de' }))
- * @throws BrokenTranslations when a file cannot be read: at the start and, in development, until it is corrected
+ * @throws BrokenTranslations when a file cannot be read: at the start and, in development, until it is
+ *   corrected
  * @throws DeclarationError when the folder does not exist
  */
 export function translations(folder = 'locales', options: TranslationsOptions = {}): Middleware {

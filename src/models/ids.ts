@@ -6,8 +6,9 @@ let latest = 0
 let sequence = 0
 
 /**
- * Returns a new id: a UUID of version 7, which begins with the time. The ids of one process sort in the order of their
- * creation, because ids of the same millisecond count up from a random number (RFC 9562, section 6.2).
+ * Returns a new id: a UUID of version 7, which begins with the time. The ids of one process sort in the order
+ * of their creation, because ids of the same millisecond count up from a random number (RFC 9562, section
+ * 6.2).
  */
 export function newId(): string {
   const random = pooledRandomBytes(16)

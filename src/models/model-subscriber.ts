@@ -6,7 +6,7 @@ import type { GeneratedColumns } from './model.js'
 
 const none: readonly EntitySubscriberInterface[] = []
 
-/** The application's own subscribers. The first one of a database is the framework's, which listens to no query or transaction. */
+/** The application's own subscribers. The first is the framework's, which hears no query. */
 export function otherSubscribers({ subscribers }: DataSource): readonly EntitySubscriberInterface[] {
   return subscribers.length > 1 ? subscribers.slice(1) : none
 }

@@ -4,7 +4,8 @@ import type { ValidationErrors } from '../errors.js'
 import { newId } from './ids.js'
 
 /**
- * The base class of models: an id that sorts by time (UUID version 7), and the times of creation and of the last update.
+ * The base class of models: an id that sorts by time (UUID version 7), and the times of creation and of the
+ * last update.
  *
  * @example
  * ```ts
@@ -45,7 +46,8 @@ export abstract class Model {
   @BeforeUpdate()
   protected stampUpdate(): void {
     const now = Date.now()
-    // If the new time were the same as the old one, TypeORM would let SQLite set the time, without milliseconds.
+    // If the new time were the same as the old one, TypeORM would let SQLite set the time, without
+    // milliseconds.
     this.updated_at = new Date(Number(this.updated_at) === now ? now + 1 : now)
   }
 }

@@ -25,7 +25,8 @@ export interface PathNames {
 }
 
 /**
- * Derives the names of a resource: `/admin/planes` -> `{ plural: 'planes', singular: 'plane', param: 'plane_id' }`
+ * Derives the names of a resource: `/admin/planes` ->
+ * `{ plural: 'planes', singular: 'plane', param: 'plane_id' }`
  *
  * @param isSingular whether it is a singular resource, whose name has no other form: `/settings`
  */
@@ -35,27 +36,27 @@ export function resourceNames(path: string, isSingular = false): ResourceNames {
   return { plural, singular, param: `${singular}_id` }
 }
 
-/** The id of a collection's name in locale files: `posts`, or `news_index` if plural and singular are the same word. */
+/** The id of a collection's name in locale files: `posts`, or `news_index` if both numbers are one word. */
 export function collectionId(singular: string, plural: string): string {
   return plural === singular ? `${plural}_index` : plural
 }
 
 /**
- * The ids that the name of a collection may have, by the path of its list. The first one that has a translation applies:
- * `/admin/posts/{post_id}/comments` -> `admin.comments`, `comments`.
+ * The ids that the name of a collection may have, by the path of its list. The first one that has a
+ * translation applies: `/admin/posts/{post_id}/comments` -> `admin.comments`, `comments`.
  */
 export const collectionIds = memoize((path): readonly string[] => {
   const { plural, singular } = resourceNames(path)
   return addNamespaces(path, collectionId(singular, plural))
 }, 1000)
 
-/** The ids that the name of a singular resource may have: `/admin/settings` -> `admin.settings`, `settings`, `admin.setting`, `setting`. */
+/** The possible ids of a singular resource's name: `admin.settings`, `settings`, `admin.setting` .... */
 export const singularIds = memoize((path): readonly string[] => {
   const { plural, singular } = resourceNames(path)
   return [...new Set([plural, singular])].flatMap((id) => addNamespaces(path, id))
 }, 1000)
 
-/** Returns an id with the namespaces of a path before it, and then with ever fewer of them: `admin.comments`, `comments`. */
+/** Returns an id with the namespaces of a path, and then with ever fewer: `admin.comments`, `comments`. */
 function addNamespaces(path: string, id: string): string[] {
   const segments = path.split('/').filter(Boolean)
   // A parameter, or the collection before it.
@@ -65,7 +66,7 @@ function addNamespaces(path: string, id: string): string[] {
   return [...namespace, ''].map((_, index) => [...namespace.slice(index).map(snakeCase), id].join('.'))
 }
 
-/** Derives path names: `/posts/{post_id}/comments` -> `{ collection: 'postCommentsPath', item: 'postCommentPath', ... }` */
+/** `/posts/{post_id}/comments` -> `{ collection: 'postCommentsPath', item: 'postCommentPath', ... }` */
 export function pathNames(path: string, isSingular = false): PathNames {
   const { plural, singular } = resourceNames(path, isSingular)
   const prefix = pathWords(path).slice(0, -1)

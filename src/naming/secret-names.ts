@@ -2,7 +2,7 @@
 export interface NameRules {
   /** Strings that may be anywhere in a name, however it is written: `secret` is in `clientSecrets`. */
   parts?: readonly string[]
-  /** Beginnings of a word that is not the first one: `key` is in `apiKey`, and not in `keyboard` or `monkey`. */
+  /** Beginnings of a word that is not the first one: `key` is in `apiKey`, not in `keyboard` or `monkey`. */
   laterWords?: readonly string[]
   /** Whole words: `pin` is in `cardPin` and `user[pin]`, and not in `shipping`. */
   words?: readonly string[]
@@ -17,7 +17,7 @@ const attributeWords = 'password secret token digest'.split(' ')
 const secretWords =
   'ssn otp totp mfa pin pass pwd pw auth bearer card iban jwt signature sig cookie cookies mnemonic seed credentials'
 
-/** The names whose values the log hides: the list of Rails without email, and words that are secret on their own. */
+/** The names whose values the log hides: the list of Rails without email, and words that are secret alone. */
 export const secretNames = {
   parts: (
     'passw passphrase secret token crypt salt certificate cvv cvc apikey authorization creditcard ' +
@@ -29,8 +29,8 @@ export const secretNames = {
 }
 
 /**
- * Returns a function that tests whether a name is secret. How a name separates its words does not matter: `userPin`, `user_pin`,
- * `user[pin]` and `User-PIN` are the same.
+ * Returns a function that tests whether a name is secret. How a name separates its words does not matter:
+ * `userPin`, `user_pin`, `user[pin]` and `User-PIN` are the same.
  *
  * @example nameMatcher({ words: ['pin'] })('cardPin') // true
  */
@@ -48,10 +48,10 @@ export function nameMatcher({ parts = [], laterWords = [], words = [], names = [
   }
 }
 
-/** Whether the generator treats an attribute as a secret: `password_digest`, `api_token`, and not `secretary`. */
+/** Whether an attribute is generated as a secret: `password_digest`, `api_token`, and not `secretary`. */
 export const isSecretAttribute = nameMatcher({ words: attributeWords })
 
-/** A name in lower case without what separates its words: `userPassword`, `user[password]` and `User-Password` are the same. */
+/** A name in lower case without separators: `userPassword` and `user[password]` are the same. */
 export function bareName(name: string): string {
   return name
     .normalize('NFKC')

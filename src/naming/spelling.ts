@@ -1,4 +1,4 @@
-/** Returns the most similar word for "did you mean"; undefined if more than two letters, and more than a third of them, differ. */
+/** The most similar word for "did you mean"; undefined if over two letters and a third of them differ. */
 export function nearest(word: string, words: Iterable<string>): string | undefined {
   const candidates = [...words].map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
   const best = candidates.toSorted((a, b) => a.distance - b.distance)[0]
@@ -23,7 +23,7 @@ function reverse(text: string): string {
   return [...text].toReversed().join('')
 }
 
-/** The number of letters to add, remove, replace or swap that turn one word into the other (optimal string alignment). */
+/** The number of letters to add, remove, replace or swap between two words (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   // Each row has the distances of a beginning of `a` to all beginnings of `b`.
   let before: number[] = []

@@ -21,8 +21,8 @@ function ofLastWord(name: string, change: (word: string) => string): string {
 }
 
 /**
- * Humanizes the name of a field: `published_at` -> `Published at`, `author_id` -> `Author`, `label_ids` -> `Labels`,
- * `api_url` -> `API URL`.
+ * Humanizes the name of a field: `published_at` -> `Published at`, `author_id` -> `Author`, `label_ids` ->
+ * `Labels`, `api_url` -> `API URL`.
  */
 export const humanize = memoize((field) => capitalizeAcronyms(humanizeWord(removeIds(field))), 1000)
 
@@ -35,7 +35,7 @@ export interface Words {
   aOne: string
 }
 
-/** Returns the names of `blog_post` and `blog_posts` in sentences: `blog post`, `Blog posts`, `a blog post`. */
+/** Returns the names of `blog_post` and `blog_posts` in texts: `blog post`, `Blog posts`, `a blog post`. */
 export function wordsOf(singular: string, plural: string): Words {
   const [One, Many] = [humanize(singular), humanize(plural)]
   const one = inSentence(One)
@@ -49,7 +49,7 @@ function inSentence(words: string): string {
   return words.replace(/^[A-Z](?![A-Z])/, (letter) => letter.toLowerCase())
 }
 
-/** Removes the ending of a list of ids: `label_ids` -> `labels`. The inflection library removes `_id` itself. */
+/** Removes the ending of a list of ids: `label_ids` -> `labels`. The library removes `_id` itself. */
 function removeIds(field: string): string {
   return field.endsWith('_ids') ? collectionName(field.slice(0, -'_ids'.length)) : field
 }

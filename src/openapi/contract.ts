@@ -25,7 +25,7 @@ export class ContractError extends Error {
 /** The statuses of the framework that `default` describes, and 304, which has no description. */
 const ofFramework = [304, 400, 403, 405, 406, 412, 413, 415, 500, 503]
 
-/** The members of an operation that the contract reads, the path of its document, and a model's name for messages. */
+/** The members of an operation that the contract reads, the path of its document, and the model's name. */
 interface Contracted {
   operationId: string
   requestBody?: Content
@@ -44,7 +44,7 @@ export class Contract {
   private readonly operations = new Map<unknown, Record<string, Contracted>>()
   /** The requests that the application has handled, by their ids. */
   private readonly handled = new Map<string, Context>()
-  /** The requests whose handlers have passed a list of attributes to `ctx.bind`, which the document cannot contain. */
+  /** The requests whose handlers pass attributes to `ctx.bind`, which no document can contain. */
   private readonly withList = new WeakSet<Context>()
   private readonly ajv: Ajv2020
 
@@ -192,7 +192,7 @@ function nameOf({ $ref, items }: Schema): string {
   return reference.slice(reference.lastIndexOf('/') + 1)
 }
 
-/** Copies a document. Its schemas then allow no undocumented properties, and its references begin with the id of the schemas. */
+/** Copies a document, whose schemas then allow no other properties, and refer to the schemas' id. */
 function strictCopy(document: OpenApiDocument, id: string): OpenApiDocument {
   return JSON.parse(JSON.stringify(document), (key, value: Schema | null) => {
     if (key === '$ref') return `${id}${value}`
@@ -201,7 +201,7 @@ function strictCopy(document: OpenApiDocument, id: string): OpenApiDocument {
   }) as OpenApiDocument
 }
 
-/** The order of errors, of which the first is reported: deep ones come first, and those that only reject all alternatives last. */
+/** The order of errors, of which the first counts: deep ones first, those that reject alternatives last. */
 function weight({ keyword, instancePath }: ErrorObject): number {
   const isVague = keyword === 'anyOf' || (keyword === 'type' && instancePath !== '')
   return (isVague ? 1000 : 0) - instancePath.length

@@ -4,7 +4,7 @@ import type { Extension, Handler, Hooks, Scope } from '../index.js'
 export interface DocumentOptions {
   title: string
   version: string
-  /** The path of a page that shows the document, for example `/docs`. It needs the `swagger-ui-dist` package. */
+  /** The path of a page with the document, such as `/docs`. It needs the `swagger-ui-dist` package. */
   page?: string
   summary?: string
   description?: string
@@ -23,7 +23,7 @@ export class DeclaredDocument implements Extension {
   /** Checks the document at the start. */
   checkRoutes?: NonNullable<Hooks['checkRoutes']>
 
-  /** @param path the path at which the document is served, in the scope that is extended until `declare` completes it */
+  /** @param path the path of the document, in the scope that is extended until `declare` completes it */
   constructor(
     public path: string,
     readonly options: DocumentOptions,
@@ -37,7 +37,8 @@ export class DeclaredDocument implements Extension {
     const load = () => import('./serve.js')
     const openapi: Handler = async (ctx) => (await load()).serve(ctx, this, declarations)
     this.checkRoutes = async (_routes, _logger, env) => {
-      // In production, no mistake in a document stops the start, but only that the package of the page is missing.
+      // In production, no mistake in a document stops the start, but only that the package of the page is
+      // missing.
       if (env !== 'production' || page) (await load()).checkDocument(declarations, this, env)
     }
     const route = scope.get(path, openapi)

@@ -27,7 +27,7 @@ export function servedDocuments({ extensions }: Declarations): DeclaredDocument[
   return [...extensions.keys()].filter((it) => it instanceof DeclaredDocument)
 }
 
-/** The documents of an application; if it serves none, one of all its routes, which share the outermost scope. */
+/** The documents of an application; else one of all its routes, which share the outermost scope. */
 export function documentsOf(
   declarations: Declarations,
   options: DocumentOptions,
@@ -42,8 +42,8 @@ export function documentsOf(
 /**
  * Builds a document from the declarations of its routes. It needs no database.
  *
- * @throws DeclarationError when it is the second one of its scope, when an operation has no name, when two operations or two
- *   classes have the same name, or when a class has no attributes
+ * @throws DeclarationError when it is the second one of its scope, when an operation has no name, when two
+ *   operations or two classes have the same name, or when a class has no attributes
  */
 export function buildDocument(declarations: Declarations, declared: DeclaredDocument): BuiltDocument {
   const [first, second] = servedDocuments(declarations).filter(({ scope }) => scope === declared.scope)
@@ -80,7 +80,7 @@ export function buildDocument(declarations: Declarations, declared: DeclaredDocu
   return { operations, document: { openapi: '3.1.0', info, servers: [{ url: '/' }], paths, components } }
 }
 
-/** Why a document lacks a route that it may contain; undefined if the application, or a model, describes it. */
+/** Why a document lacks a possible route; undefined if the application, or a model, describes it. */
 function gapOf({ resource, description, path }: DeclaredRoute): string | undefined {
   if (path.includes('{*')) return 'has a wildcard, which OpenAPI does not express'
   if (resource?.forMany) return undefined
@@ -88,7 +88,7 @@ function gapOf({ resource, description, path }: DeclaredRoute): string | undefin
   return description.responses || hasModel ? undefined : 'has no "responses", so the document lacks it'
 }
 
-/** Whether a document may contain a route: neither a form nor a handler of `BaseResource`, which returns 404. */
+/** Whether a document may contain a route: neither a form nor a handler of `BaseResource` (404). */
 function isDescribable({ resource, description, isWritten, method }: DeclaredRoute): boolean {
   if (['HEAD', 'OPTIONS'].includes(method)) return false
   if (!resource) return true
@@ -98,7 +98,7 @@ function isDescribable({ resource, description, isWritten, method }: DeclaredRou
   return isWritten || description.responses !== undefined
 }
 
-/** A line for each route of the application that a document lacks because it has no `responses`, or because it has a wildcard. */
+/** A line for each route that a document lacks because it has no `responses`, or has a wildcard. */
 export function undescribedRoutes({ table }: Declarations): string[] {
   return table.routes.filter(isDescribable).flatMap((route) => {
     const { method, path, handlerName } = route

@@ -18,7 +18,7 @@ function objectOf(properties: Record<string, Schema>): Schema {
   return { type: 'object', properties: { ...properties, variants }, required: Object.keys(properties) }
 }
 
-/** The schema of an attribute with files in JSON and XML: the token of a file, its id, or the object of a response. */
+/** The schema of an attribute with files in responses: a file's token or id, or the object of a response. */
 export function fileBody({ name, isList, maxCount }: FileAttribute): Schema {
   const object = { type: 'object', properties: { id: { type: 'string', format: 'uuid' } }, required: ['id'] }
   const value = { anyOf: [{ type: 'string' }, object] }

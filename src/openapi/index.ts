@@ -10,8 +10,9 @@ import { DeclaredDocument, type DocumentOptions } from './declared-document.js'
 export type { DocumentOptions }
 
 /**
- * Serves an OpenAPI document that describes all routes of the scope that it extends (the application, a group or a host), above
- * and below it, except for those of an inner scope with its own document. Like any route, it runs the middleware above it.
+ * Serves an OpenAPI document that describes all routes of the scope that it extends (the application, a group
+ * or a host), above and below it, except for those of an inner scope with its own document. Like any route,
+ * it runs the middleware above it.
  *
  * @example app.extend(openapi('/openapi.json', { title: 'Blog', version: '1', page: '/docs' }))
  */

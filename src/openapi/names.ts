@@ -1,7 +1,7 @@
 import { collectionName, pathNames } from '../extension.js'
 import { DeclarationError, type DeclaredRoute, type RouteResource } from '../index.js'
 
-/** The five of a resource's seven handlers that serve records. The other two, `new` and `edit`, serve forms. */
+/** The five of the seven handlers that serve records. The others, `new` and `edit`, serve forms. */
 export const ACTIONS: readonly string[] = ['list', 'show', 'create', 'update', 'destroy']
 
 /** The names that are derived from the route of an operation. */
@@ -58,7 +58,8 @@ function resourceNames(route: DeclaredRoute, resource: RouteResource, method: st
 /** `closeTicket` -> `Closes ticket` */
 function thirdPerson(name: string): string {
   const [verb = '', ...rest] = wordsOf(name)
-  // A verb gets the ending of a plural: `publishes`, `copies`. Only the verbs that end with "o" differ: `goes`.
+  // A verb gets the ending of a plural: `publishes`, `copies`. Only the verbs that end with "o" differ:
+  // `goes`.
   return [capitalize(collectionName(verb).replace(/os$/, 'oes')), ...rest].join(' ')
 }
 
@@ -67,7 +68,7 @@ function wordsOf(name: string): string[] {
   return name.split(/(?<=[\p{Ll}\d])(?=\p{Lu})|_/u).map((word) => word.toLowerCase())
 }
 
-/** The name of the schema of a body: that of its class, which may already say that it is a body, as `OrderRequest` does. */
+/** The name of the schema of a body: that of its class, which may already name a body: `OrderRequest`. */
 export function bodyName(className: string): string {
   return /(Body|Request|Input)$/.test(className) ? className : `${className}Body`
 }

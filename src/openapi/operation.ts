@@ -8,7 +8,7 @@ import { ACTIONS, capitalize, operationNames } from './names.js'
 import type { Schemas } from './schemas.js'
 import type { Schema } from './values.js'
 
-/** A response that a middleware, a resource or the options of a route describe. Its body is a problem by default. */
+/** A response that a middleware, a resource or a route describes. Its body is a problem by default. */
 type Described = Partial<NonNullable<MiddlewareDescription['responses']>[number]> & { body?: RouteResponse }
 
 /** One operation of the document: a route, and one of its methods. */
@@ -90,7 +90,8 @@ export class Operation {
     const pathKeys = pathKeysOf([...pattern.params, ...(host?.params ?? [])], resource)
     if (!readsBody || body === false) return undefined
     if (typeof body === 'function') {
-      // The path of a route sets attributes of a model, which its body then lacks. All routes share the body of another class.
+      // The path of a route sets attributes of a model, which its body then lacks. All routes share the body
+      // of another class.
       return isEntity(body)
         ? this.schemas.body(`${capitalize(operationId)}Body`, this.route, body, { pathKeys }, handlerName)
         : this.schemas.bodyOf(body, handlerName)
@@ -175,7 +176,7 @@ export class Operation {
   }
 }
 
-/** The security schemes of an operation. The last middleware with security decides, because it is the strictest one. */
+/** The security schemes of an operation. The last middleware decides, because it is the strictest. */
 function schemesOf(
   middleware: readonly MiddlewareDescription[],
   { api, sessionName = '_kit_session' }: Declarations['options'],
@@ -238,7 +239,7 @@ function headerObject({ description, required }: HeaderDescription): Schema {
   return { description, ...(required && { required }), schema: { type: 'string' } }
 }
 
-/** The parameters of a path. A `post_id` after `/posts` is the UUID of a record, unless it belongs to a resource without a model. */
+/** The parameters of a path. A `post_id` after `/posts` is a UUID, unless there is no model. */
 function pathParameters({ pattern, path, resource }: DeclaredRoute): Schema[] {
   return pattern.params.map((name) => {
     const [, before = ''] = new RegExp(`([^/]+)/[{:]${name}\\b`).exec(path) ?? []
@@ -248,7 +249,7 @@ function pathParameters({ pattern, path, resource }: DeclaredRoute): Schema[] {
   })
 }
 
-/** Adds files to the schema of a body. `format` and `contentMediaType` both mark a file, because some tools support only one. */
+/** Adds files to the schema of a body. Some tools support only `format`, some only `contentMediaType`. */
 function withFiles(body: Schema | undefined, names: readonly string[]): Schema {
   const file = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' }
   const files = { type: 'object', properties: Object.fromEntries(names.map((name) => [name, file])) }

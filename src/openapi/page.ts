@@ -15,14 +15,15 @@ export async function servePage(ctx: Context, documentPath: string): Promise<voi
   else await sendFile(ctx, file)
 }
 
-/** The page, whose files have addresses that change with the version of Swagger UI. Browsers keep them until then. */
+/** The page, whose files have addresses that change with the version of Swagger UI. Browsers keep these. */
 async function pageOf(folder: string): Promise<string> {
   const page = await readFile(join(folder, 'index.html'), 'utf8')
   return page.replaceAll(/(?<=(?:href|src)=")(?:\.\/)?([\w-]+\.\w+)(?=")/g, `$1?v=${versionOf(folder)}`)
 }
 
 /**
- * Sends a file of Swagger UI in pieces, as the client reads it, or 304. A connection of the database is not held meanwhile.
+ * Sends a file of Swagger UI in pieces, as the client reads it, or 304. A connection of the database is not
+ * held meanwhile.
  *
  * @throws HttpError (404)
  */
@@ -48,7 +49,7 @@ function versionOf(folder: string): string {
   return version
 }
 
-/** The script that shows the document. That of Swagger UI shows an example. No validator of another host gets the document. */
+/** The script that shows the document. No validator of another host gets the document. */
 function initializerOf(documentPath: string): string {
   const options = { url: documentPath, dom_id: '#swagger-ui', deepLinking: true, validatorUrl: null }
   return `SwaggerUIBundle(${JSON.stringify(options)})\n`

@@ -50,7 +50,7 @@ const acceptNull = 'isEmpty notEquals isNotIn whitelistValidation customValidati
   ' ',
 )
 
-/** Adds the rules of a property to the schema of its values. A rule with `each` is added to the schema of the items. */
+/** Adds the rules of a property to the schema of its values. One with `each` belongs to the items. */
 export function withRules(model: Function, name: string, schema: Schema): Schema {
   const rules = rulesOf(model, name)
   // A condition may switch off the other rules.
@@ -92,7 +92,7 @@ function withRule(schema: Schema, name: string, constraints: unknown[]): Schema 
   return result
 }
 
-/** Returns the schema of a pattern; empty if the pattern has flags, or is not valid with the flag `u`, as validators compile it. */
+/** The schema of a pattern; empty if it has flags, or is invalid with the flag `u` of validators. */
 function patternOf(pattern: unknown): Schema {
   if (!(pattern instanceof RegExp) || pattern.flags !== '') return {}
   try {

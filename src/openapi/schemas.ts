@@ -119,7 +119,7 @@ export class Schemas {
     return this.body(bodyName(type.name), type, type, { isNew: true }, handler)
   }
 
-  /** The schema of an entry of a list with `@Nested`: one with the id of a line changes it, and one without creates a line. */
+  /** The schema of an entry of a `@Nested` list: with the id of a line it changes it, else creates one. */
   private lineOf({ line, fields }: NestedList, handler: string): Schema {
     const id: Property = { name: 'id', schema: () => valueSchema({ kind: 'uuid' }, 'body'), isMissable: true }
     const part = (type: Function) => this.bodyOf(type, handler)
@@ -128,7 +128,7 @@ export class Schemas {
     return this.add(bodyName(line.name), line, handler, make, 'body')
   }
 
-  /** @throws DeclarationError when another class or route has the name, or when a class that is not a model has no attributes */
+  /** @throws DeclarationError when another class or route has the name, or a class has no attributes */
   add(
     name: string,
     source: unknown,
@@ -197,7 +197,7 @@ export class Schemas {
     return isList ? listSchema(name, file) : nullable(file)
   }
 
-  /** A property that is not a column: an object of the class of `@Type`, a list of them, or a value of the emitted type. */
+  /** A property without a column: an object of `@Type`, a list of them, or a value of its type. */
   private property(model: Function, name: string, handler: string): Property {
     const attribute = plainAttributeOf(model, name)
     const type = attribute?.nested ?? transformRules(model, name, 'toPlain').type()
@@ -305,8 +305,8 @@ function bodyProperties(
 }
 
 /**
- * Whether a new record needs a value: it rejects null, and has no initial value in the model. The default of a column is enough
- * only if no rule rejects null, because the rules run before the INSERT.
+ * Whether a new record needs a value: it rejects null, and has no initial value in the model. The default of
+ * a column is enough only if no rule rejects null, because the rules run before the INSERT.
  */
 function isRequired(model: Function, { name, nullable: isNullable }: Attribute): boolean {
   if (Reflect.get(instanceOf(model), name) !== undefined) return false

@@ -16,8 +16,8 @@ export function serve(ctx: Context, declared: DeclaredDocument, declarations: De
 }
 
 /**
- * Builds a document, so that a mistake in a description stops the start. In production, only the package of the page is
- * checked.
+ * Builds a document, so that a mistake in a description stops the start. In production, only the package of
+ * the page is checked.
  *
  * @throws DeclarationError when the document cannot be built, or when the package is missing
  */

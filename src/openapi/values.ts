@@ -3,7 +3,7 @@ import { itemName, toAttribute, type Attribute, type columnsOf } from '../extens
 /** A JSON Schema, or another object of an OpenAPI document. */
 export type Schema = Record<string, unknown>
 
-/** Whether a schema is that of a request's body, which has the limits of its values, or that of a response. */
+/** Whether a schema is that of a request's body, with the limits of values, or that of a response. */
 export type Direction = 'body' | 'response'
 
 const int32 = 2 ** 31
@@ -66,7 +66,7 @@ const WRITTEN: Partial<Record<Column['mode'], Column['options']>> = {
   treeLevel: { type: Number },
 }
 
-/** The attribute of any column, also of the id and the timestamps. The values can be any JSON if their kind is not known. */
+/** The attribute of any column, also of the id and times. The values are any JSON if that is unknown. */
 export function columnAttribute(column: Column): Attribute {
   const options = { ...WRITTEN[column.mode], ...column.options }
   const [attribute] = options.transformer ? [] : toAttribute({ ...column, options })
@@ -92,7 +92,7 @@ export function nullable(schema: Schema): Schema {
   return { ...schema, type: [type, 'null'].flat(), ...(Array.isArray(values) && { enum: [...values, null] }) }
 }
 
-/** Digits before the point are limited in bodies only, because MariaDB and PostgreSQL reject a number with more. */
+/** Digits before the point are limited in bodies only, because the servers reject a number with more. */
 function decimalPattern({ precision, scale }: Partial<Attribute>, isBody: boolean): string {
   const places = scale ?? (precision === undefined ? undefined : 0)
   const whole = isBody && precision !== undefined ? precision - (places ?? 0) : undefined

@@ -14,8 +14,8 @@ const instanceOf = memoizeByObject((policy: PolicyClass) => new policy())
  * Returns the conditions of a policy for a user.
  *
  * @param model the class of the records, for a policy of several models
- * @throws PolicyWithoutScope if its scope is not a plain object or a list of them, or if a value is missing in it, because
- *   a missing value would select every record
+ * @throws PolicyWithoutScope if its scope is not a plain object or a list of them, or if a value is missing
+ *   in it, because a missing value would select every record
  */
 export function scopeOf(policy: PolicyClass, user: unknown, model?: Function): Conditions {
   const scope: unknown = instanceOf(policy).scope(user, model)
@@ -27,13 +27,14 @@ export function scopeOf(policy: PolicyClass, user: unknown, model?: Function): C
   return scope as Conditions
 }
 
-/** Whether a value of a condition is missing, at any depth. An object without keys is missing, too, because TypeORM ignores it. */
+/** Whether a condition lacks a value, at any depth, or is an empty object, which TypeORM ignores. */
 function isMissing(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return value === undefined || value === null
   if (value instanceof Date || InstanceChecker.isFindOperator(value)) return false
   if (value instanceof Model) return isMissing(value.id)
   const values = Object.values(value)
-  // A value under a symbol, or under a key that is not enumerable, counts as missing. A list has such a key: `length`.
+  // A value under a symbol, or under a key that is not enumerable, counts as missing. A list has such a key:
+  // `length`.
   if (values.length < Reflect.ownKeys(value).length - (Array.isArray(value) ? 1 : 0)) return true
   const isNested = Array.isArray(value) || isPlainObject(value)
   return values.length === 0 || (isNested && values.some(isMissing))
@@ -58,7 +59,7 @@ export function isAllowed(
   return result instanceof Promise ? result.then((allowed) => allowed === true) : result === true
 }
 
-/** Whether a name is an ability of a policy: a method of its class or superclasses, but neither `scope` nor one of Object. */
+/** Whether a name is an ability of a policy: a method of its classes, but not `scope` or one of Object. */
 export function isAbility({ prototype }: PolicyClass, name: string): boolean {
   if (name === 'scope' || name === 'constructor') return false
   const method: unknown = Reflect.get(prototype, name)

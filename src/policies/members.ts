@@ -29,9 +29,10 @@ declare module '../context.js' {
 /** The methods of the context that call policies. */
 export interface PolicyMembers {
   /**
-   * Calls the policy of a record's model, to check that the user may do what the handler does. The ability is the name of
-   * the policy's method: `create` in `new` and `create`, `update` in `edit` and `update`, otherwise the name of the handler.
-   * If the record has another model than the resource, for example because it is the parent, the ability is `update`.
+   * Calls the policy of a record's model, to check that the user may do what the handler does. The ability is
+   * the name of the policy's method: `create` in `new` and `create`, `update` in `edit` and `update`,
+   * otherwise the name of the handler. If the record has another model than the resource, for example because
+   * it is the parent, the ability is `update`.
    *
    * @returns the record
    * @example const post = await ctx.authorize(await ctx.find(Post, ctx.params.post_id))
@@ -64,7 +65,8 @@ export interface PolicyMembers {
   hasAbility(ability: string, model: Function): boolean
 
   /**
-   * The methods that find and write records, without policies: `ctx.unscoped.find(Post, id)` finds the posts of all users.
+   * The methods that find and write records, without policies: `ctx.unscoped.find(Post, id)` finds the posts
+   * of all users.
    */
   readonly unscoped: Pick<
     DataMembers,
@@ -79,23 +81,24 @@ export interface PolicyMembers {
   scopeFor: RecordWork['scopeFor']
 
   /**
-   * Marks a record as written. Unless the policy of its model is called before the commit, the request fails. If the
-   * owner or parent has changed since, the policy is called again.
+   * Marks a record as written. Unless the policy of its model is called before the commit, the request fails.
+   * If the owner or parent has changed since, the policy is called again.
    *
    * @internal
    */
   noteWrite(record: Model, ability: 'create' | 'update' | 'destroy' | 'restore' | 'purge'): Promise<void>
 
   /**
-   * Checks that the user may update a record as it was before it moves to another parent, and create it as it is now.
+   * Checks that the user may update a record as it was before it moves to another parent, and create it as it
+   * is now.
    *
    * @internal
    */
   noteMove(record: Model, before: Model): Promise<void>
 
   /**
-   * Marks a record as found, if its resource is a parent in the path. The policy of the parent then needs no conditions in queries
-   * for the records in it.
+   * Marks a record as found, if its resource is a parent in the path. The policy of the parent then needs no
+   * conditions in queries for the records in it.
    *
    * @internal
    */
@@ -187,13 +190,8 @@ export function policyMembers(policies: Policies): PolicyMembers & ThisType<Cont
       return isUnscoped in this ? Promise.resolve() : noteWrite(this, policies, record, ability)
     },
 
-    async noteMove(record, before) {
-      const policy = isUnscoped in this ? undefined : policyOf(this, policies, record.constructor)
-      if (!policy) return
-      const storeAuthorization = prepareAuthorization(this, record, 'update')
-      await requireAbility(this, policy, 'update', before)
-      await requireAbility(this, policy, 'create', record)
-      storeAuthorization()
+    noteMove(record, before) {
+      return isUnscoped in this ? Promise.resolve() : noteMove(this, policies, record, before)
     },
 
     checkAuthorized() {
@@ -205,6 +203,15 @@ export function policyMembers(policies: Policies): PolicyMembers & ThisType<Cont
         throw new AuthorizationNotPerformed(handlerName, lastPolicy.model.name)
     },
   }
+}
+
+async function noteMove(ctx: Context, policies: Policies, record: Model, before: Model): Promise<void> {
+  const policy = policyOf(ctx, policies, record.constructor)
+  if (!policy) return
+  const storeAuthorization = prepareAuthorization(ctx, record, 'update')
+  await requireAbility(ctx, policy, 'update', before)
+  await requireAbility(ctx, policy, 'create', record)
+  storeAuthorization()
 }
 
 async function authorize<T extends Model>(
@@ -257,7 +264,7 @@ function decide(ctx: Context, policies: Policies, ability: string, record: objec
   return { policy, allowed: isAllowed(policy, ability, userOf(ctx), item, tx) }
 }
 
-/** Returns the policy of a model, which the resource of the route or its parents declare, or else another resource. */
+/** Returns the policy of a model, which the route's resource or its parents declare, or another. */
 function policyOf(ctx: Context, policies: Policies, model: Function): PolicyClass | undefined {
   const declared = ctx.route?.resource?.policies.find((declaration) => declaration.model === model)
   const policy = declared?.policy ?? policies.get(model)
@@ -267,8 +274,8 @@ function policyOf(ctx: Context, policies: Policies, model: Function): PolicyClas
 }
 
 /**
- * The scope of a model without a policy: its records are in those that the user may see. A record that the request has found needs
- * no condition.
+ * The scope of a model without a policy: its records are in those that the user may see. A record that the
+ * request has found needs no condition.
  *
  * @param where the conditions that the records meet already
  */
@@ -330,7 +337,7 @@ function prepareAuthorization(ctx: Context, record: Model, ability: string): () 
   }
 }
 
-/** The values that determine whose record it is, as JSON: those of its foreign keys, and of the columns in its scope. */
+/** The values that say whose record it is, as JSON: its foreign keys, and the columns in its scope. */
 function ownerOf(ctx: Context, record: Model): string {
   const { relations } = ctx.tx.dataSource.getMetadata(record.constructor)
   const keys = relations.flatMap(({ isManyToMany, joinColumns }) => (isManyToMany ? [] : joinColumns))

@@ -1,7 +1,7 @@
 import type { Model } from '../models/model.js'
 import type { Where } from '../records/conditions.js'
 
-/** The type of `nothing`: a class, because TypeScript would widen the type of a symbol that a method returns. */
+/** The type of `nothing`: a class, because TypeScript would widen a returned symbol. */
 export class Nothing {
   readonly isNothing = true
 }
@@ -9,14 +9,15 @@ export class Nothing {
 /** The scope of a user who may see no record. */
 export const nothing: Nothing = new Nothing()
 
-/** The conditions of the records that a user may see: `{ user_id: user.id }`, several alternatives, or `nothing`. */
+/** The conditions of what a user may see: `{ user_id: user.id }`, several alternatives, or `nothing`. */
 export type PolicyScope<T> = Where<T> | Where<T>[] | Nothing
 
 /**
- * Says which records of a model a user may see, and what the user may do with them. Each ability is a method that gets the
- * user, the record and the transaction of the request, and returns whether it is allowed: `create`, `update`, `destroy`, or the name
- * of a method with `@Route`. An ability without a method is not allowed. An ability that queries uses this transaction, because each
- * other connection could wait for the connections of requests that wait for it.
+ * Says which records of a model a user may see, and what the user may do with them. Each ability is a method
+ * that gets the user, the record and the transaction of the request, and returns whether it is allowed:
+ * `create`, `update`, `destroy`, or the name of a method with `@Route`. An ability without a method is not
+ * allowed. An ability that queries uses this transaction, because each other connection could wait for the
+ * connections of requests that wait for it.
  *
  * @example
  * export class NotePolicy extends Policy<Note> {

@@ -6,18 +6,20 @@ import { coerce, unreadable } from '../models/attributes/coerce.js'
 import { kindOf, type Attribute, type AttributeKind } from '../models/attributes/attributes.js'
 import { Model } from '../models/model.js'
 
-/** The values that the columns of a record must have. Undefined and null find nothing: use `IsNull()` to find null. */
+/** The values that a record's columns must have. Undefined and null find nothing; `IsNull()` finds null. */
 export type Where<T> = {
   [Column in keyof FindOptionsWhere<T>]: FindOptionsWhere<T>[Column] | null | undefined
 }
 
 /**
- * Converts the values of conditions to their columns' kinds, so that all engines compare alike: MariaDB would find text
- * by comparing it with 0, and PostgreSQL rejects a malformed UUID. TypeORM's operators are left unchanged.
+ * Converts the values of conditions to their columns' kinds, so that all engines compare alike: MariaDB would
+ * find text by comparing it with 0, and PostgreSQL rejects a malformed UUID. TypeORM's operators are left
+ * unchanged.
  *
  * @example readConditions(metadata, { age: '5' }) // { age: 5 }
  * @param path the path of the embedded class that has the conditions, ending with a dot
- * @returns undefined if no record can meet the conditions, because a value is null, undefined or cannot be converted
+ * @returns undefined if no record can meet the conditions, because a value is null, undefined or cannot be
+ *   converted
  */
 export function readConditions(metadata: EntityMetadata, conditions: object, path = ''): object | undefined {
   const names = Object.keys(conditions)
@@ -30,7 +32,7 @@ export function readConditions(metadata: EntityMetadata, conditions: object, pat
   return Object.fromEntries(values)
 }
 
-/** Converts alternative conditions, and leaves out those that no record can meet; undefined if none remain. */
+/** Converts alternative conditions, without those that no record can meet; undefined if none remain. */
 export function readAlternatives(
   metadata: EntityMetadata,
   where: object | readonly object[],
@@ -51,7 +53,8 @@ function readerOf(metadata: EntityMetadata, path: string): Reader {
   let reader = readers.get(path)
   if (!reader) {
     const newReader = makeReader(metadata, path)
-    // TypeORM throws an error that names the unknown property. It is not cached, because such names have no limit.
+    // TypeORM throws an error that names the unknown property. It is not cached, because such names have no
+    // limit.
     if (!newReader) return (value) => value
     readers.set(path, (reader = acceptOperators(newReader)))
   }
@@ -74,7 +77,7 @@ function acceptOperators(reader: Reader): Reader {
   }
 }
 
-/** Converts conditions on another record, or on an embedded class. Rejects empty conditions, which would find every record. */
+/** Converts conditions on another record or an embedded class. Rejects empty ones, which find all. */
 function nestedReader(metadata: EntityMetadata, path = ''): Reader {
   return (value) => {
     if (value instanceof Model) return readConditions(metadata, { id: value.id }) ?? unreadable
@@ -127,7 +130,7 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 /** The small integer types. PostgreSQL rejects a comparison with a larger number. */
 const SMALL_INTEGERS = new Set<unknown>(['smallint', 'int2'])
 
-/** Converts a column to an attribute that is not nullable, because blank text is compared as text, not as null. */
+/** Converts a column to an attribute that is not nullable, because blank text is not compared as null. */
 function attributeOf(
   { propertyName, unsigned, enum: values, precision, scale }: ColumnMetadata,
   kind: AttributeKind,
@@ -143,7 +146,7 @@ function attributeOf(
   }
 }
 
-/** Converts big integers, and numbers of an enum, to text: MariaDB treats a number as a position in the enum. */
+/** Converts big integers, and numbers of an enum, to text: for MariaDB, a number is a position there. */
 function toText(value: unknown, kind: AttributeKind): unknown {
   const isText = typeof value === 'bigint' || (typeof value === 'number' && kind === 'enum')
   return isText ? String(value) : value

@@ -37,8 +37,8 @@ export async function findCrossings(dataSource: DataSource): Promise<Crossing[]>
 }
 
 /**
- * Finds the unique indexes that tell which values the records of other parents have: they contain neither the key of a parent nor
- * a reference that stays inside of it.
+ * Finds the unique indexes that tell which values the records of other parents have: they contain neither the
+ * key of a parent nor a reference that stays inside of it.
  */
 export async function findWideIndexes(dataSource: DataSource): Promise<WideIndex[]> {
   const runner = dataSource.createQueryRunner()

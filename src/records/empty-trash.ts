@@ -12,8 +12,9 @@ import { unscopedWork } from './work.js'
 const batchSize = 100
 
 /**
- * Deletes old trash of a model for good, the oldest first: at most 100 records, each as by `ctx.destroy`. Records to which others
- * refer stay in the trash. Policies are not asked, because it is for jobs and administrators.
+ * Deletes old trash of a model for good, the oldest first: at most 100 records, each as by `ctx.destroy`.
+ * Records to which others refer stay in the trash. Policies are not asked, because it is for jobs and
+ * administrators.
  *
  * @example
  * const emptied = await emptyTrash(job, Contract, { olderThan: '30 days' })

@@ -3,7 +3,7 @@ import { RecordNotFound } from '../errors.js'
 import type { Model } from '../models/model.js'
 import { readAlternatives, readConditions } from './conditions.js'
 import { fastPath } from './fast-path/fast-path.js'
-import { linksOf, loadLinks } from './links.js'
+import { idListsOf, loadIdLists } from './joins.js'
 import { addScopes } from './scope.js'
 import { lockOption, type FindRecordOptions, type TrashOptions } from './locking.js'
 import { requireTrash, selectTrashed } from './trash.js'
@@ -29,7 +29,8 @@ export function findRecord<T extends Model>(
  * Finds one record of a model by the values of its columns.
  *
  * @example await findRecordBy(work, Comment, { id: comment_id, post_id })
- * @throws RecordNotFound (404) if there is none, if no record can meet the conditions, or if there are no conditions
+ * @throws RecordNotFound (404) if there is none, if no record can meet the conditions, or if there are no
+ *   conditions
  * @throws UnscopedRelation if the model has an eager relation to a model with a scope
  */
 export async function findRecordBy<T extends Model>(
@@ -47,7 +48,7 @@ export async function findRecordBy<T extends Model>(
   if (!record) throw createNotFound(metadata)
   if (lock) markLocked(record)
   if (metadata.versionColumn && !('id' in conditions)) storeConditions(record, conditions)
-  if (linksOf(metadata).length > 0) await loadLinks(work, metadata, [record])
+  if (idListsOf(metadata).length > 0) await loadIdLists(work, metadata, [record])
   if (isObserved(metadata)) await noteLoaded(work, metadata, [record])
   return record
 }
@@ -72,13 +73,13 @@ export async function findRecords<T extends Model>(
   return records
 }
 
-/** Whether conditions contain a column. A list, or an object without conditions, would find the first record. */
+/** Whether conditions contain a column. Lists and empty objects would find the first record. */
 function hasColumns(conditions: unknown): conditions is object {
   if (typeof conditions !== 'object' || conditions === null || Array.isArray(conditions)) return false
   return Object.keys(conditions).length > 0
 }
 
-/** Creates the error for a missing record: in production without a stack, which no response shows and which takes 7 % of the CPU time. */
+/** Creates the error for a missing record: in production without a stack, which takes 7 % of the CPU time. */
 function createNotFound({ targetName, dataSource }: EntityMetadata): RecordNotFound {
   const { stackTraceLimit } = Error
   // A plain DataSource of TypeORM has no environment.

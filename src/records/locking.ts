@@ -1,12 +1,11 @@
 import type { EntityManager, EntityMetadata, FindOneOptions } from 'typeorm'
-import { VersionNotLoaded } from '../errors.js'
 import { engineOf } from '../database/engines/engines.js'
-import type { Model } from '../models/model.js'
 
 /** Which records are read. */
 export interface TrashOptions {
   /**
-   * Whether only trashed records are read, which are left out otherwise (no). Their model has `@DeleteDateColumn`.
+   * Whether only trashed records are read, which are left out otherwise (no). Their model has
+   * `@DeleteDateColumn`.
    */
   trashed?: boolean | undefined
 }
@@ -14,8 +13,9 @@ export interface TrashOptions {
 /** The options of `ctx.find` and `ctx.findOneBy`. */
 export interface FindRecordOptions extends TrashOptions {
   /**
-   * Whether the record is locked until the request's transaction ends. Another request that locks the record waits, and then
-   * reads the values that this request has written. On SQLite the transaction itself is the lock. GET and HEAD cannot lock.
+   * Whether the record is locked until the request's transaction ends. Another request that locks the record
+   * waits, and then reads the values that this request has written. On SQLite the transaction itself is the
+   * lock. GET and HEAD cannot lock.
    */
   lock?: boolean
 }
@@ -32,10 +32,4 @@ export function lockOption(
 ): Pick<FindOneOptions, 'lock'> {
   const lock = engineOf(dataSource).rowLocks?.mode(metadata)
   return lock ? { lock } : {}
-}
-
-/** @throws VersionNotLoaded when a saved record lacks the version that its model has */
-export function requireVersion({ versionColumn, targetName }: EntityMetadata, record: Model): void {
-  if (versionColumn && versionColumn.getEntityValue(record) === undefined)
-    throw new VersionNotLoaded(targetName, versionColumn.propertyName)
 }

@@ -42,7 +42,7 @@ export interface DataMembers {
    */
   readonly tx: EntityManager
 
-  /** Runs `work` after the request's transaction is committed. It does not run if the transaction is rolled back. */
+  /** Runs `work` after the request's transaction is committed. It does not run after a rollback. */
   afterCommit(work: () => unknown): void
 
   /**
@@ -72,16 +72,17 @@ export interface DataMembers {
   ): Promise<T>
 
   /**
-   * Finds all records of a model that meet conditions, for example to choose from in a form. Use `paginate` for lists that
-   * grow.
+   * Finds all records of a model that meet conditions, for example to choose from in a form. Use `paginate`
+   * for lists that grow.
    *
    * @example await ctx.findAll(Author, { order: { name: 'ASC' } })
    */
   findAll<T extends Model>(model: EntityTarget<T>, options?: FindAllOptions<T>): Promise<T[]>
 
   /**
-   * Reads one page of records, newest first. The query parameters `page` and `per_page` select the page. Sets the headers
-   * `Link` and `X-Total-Count`. If the handler has `@Queryable`, clients filter, sort and search the list.
+   * Reads one page of records, newest first. The query parameters `page` and `per_page` select the page. Sets
+   * the headers `Link` and `X-Total-Count`. If the handler has `@Queryable`, clients filter, sort and search
+   * the list.
    *
    * An HTML page shows the errors of a query: the status is 400, and the list is empty.
    *
@@ -90,8 +91,9 @@ export interface DataMembers {
   paginate<T extends Model>(model: EntityTarget<T>, options?: PageOptions<T>): Promise<Page<T>>
 
   /**
-   * Loads relations of a record or a list of records, with one query for each relation: `posts: await ctx.load(posts,
-   * 'author')`. JSON and XML contain the loaded relations, so load them where a page is rendered.
+   * Loads relations of a record or a list of records, with one query for each relation: `posts: await
+   * ctx.load(posts, 'author')`. JSON and XML contain the loaded relations, so load them where a page is
+   * rendered.
    *
    * Saving a record does not write a loaded relation, unless it has been changed.
    *
@@ -101,14 +103,15 @@ export interface DataMembers {
   load<R extends Model | readonly Model[]>(records: R, ...relations: RelationOf<R>[]): Promise<R>
 
   /**
-   * Reads the records that a form offers to choose from. If there are more than 1,000, only the selected records are read, and the
-   * form has a text field for the id.
+   * Reads the records that a form offers to choose from. If there are more than 1,000, only the selected
+   * records are read, and the form has a text field for the id.
    *
-   * Below a parent whose model is in `@Within`, or whose resource is the `@Parent`, these are the records in the parents of the
-   * path. A selected id of another record is the choice "Not available" of the form, without its name.
+   * Below a parent whose model is in `@Within`, or whose resource is the `@Parent`, these are the records in
+   * the parents of the path. A selected id of another record is the choice "Not available" of the form,
+   * without its name.
    *
-   * @param selected the ids that the form shows as chosen, or lists of them, and `{ for: record }` for the records to which this
-   *   record can refer, whatever the path is
+   * @param selected the ids that the form shows as chosen, or lists of them, and `{ for: record }` for the
+   *   records to which this record can refer, whatever the path is
    * @example const posts = await ctx.choices(Post, comment.post_id)
    */
   choices<T extends Model>(
@@ -120,39 +123,40 @@ export interface DataMembers {
   validate(record: object): Promise<ValidationErrors | undefined>
 
   /**
-   * Validates a record, and inserts or updates it if it is valid. A violated constraint of the database also becomes an
-   * error of its field.
+   * Validates a record, and inserts or updates it if it is valid. A violated constraint of the database also
+   * becomes an error of its field.
    *
-   * A record whose model has a version is only updated if it has the version that was read, and if the request contains no
-   * other version. Otherwise the errors have the status 409 and the rule `stale`.
+   * A record whose model has a version is only updated if it has the version that was read, and if the
+   * request contains no other version. Otherwise the errors have the status 409 and the rule `stale`.
    *
-   * A reference to a record that does not exist, or that is in another parent than the record (`@Within`), is the error
-   * `reference`. A record stays in its parent, unless you set `move`.
+   * A reference to a record that does not exist, or that is in another parent than the record (`@Within`), is
+   * the error `reference`. A record stays in its parent, unless you set `move`.
    *
    * @returns the errors, or undefined if the record was saved
-   * @throws PreconditionFailed (412), PreconditionRequired (428) because of `If-Match`, `If-None-Match` and `requireMatch`
+   * @throws PreconditionFailed (412), PreconditionRequired (428) because of `If-Match`, `If-None-Match` and
+   *   `requireMatch`
    * @throws VersionConflict (503, or retried) when another request was faster
    */
   save(record: Model, options?: SaveOptions): Promise<ValidationErrors | undefined>
 
   /**
-   * Deletes a record. A record of a model with `@DeleteDateColumn` is moved to the trash instead, unless `trash` is false. The object
-   * keeps its id, so that the response can show it.
+   * Deletes a record. A record of a model with `@DeleteDateColumn` is moved to the trash instead, unless
+   * `trash` is false. The object keeps its id, so that the response can show it.
    *
    * @throws RecordNotFound (404) when another request has moved the record
    * @throws DeclarationError when the record is in the trash, and `trash` is not false
-   * @throws ValidationErrors (409) when another record refers to it, or when the request contains another version; (422) when the
-   *   reason is too long
+   * @throws ValidationErrors (409) when another record refers to it, or when the request contains another
+   *   version; (422) when the reason is too long
    * @throws PreconditionFailed, PreconditionRequired, VersionConflict as `save` does
    */
   destroy(record: Model, options?: DestroyOptions): Promise<void>
 
   /**
-   * Moves a record from the trash back, which was found with `trashed: true`. Neither the rules nor the hooks of its model are
-   * called.
+   * Moves a record from the trash back, which was found with `trashed: true`. Neither the rules nor the hooks
+   * of its model are called.
    *
-   * @returns the errors (409) if a unique value is taken meanwhile, or if the request contains another version; (422) if the reason is
-   *   too long; undefined if the record was restored
+   * @returns the errors (409) if a unique value is taken meanwhile, or if the request contains another
+   *   version; (422) if the reason is too long; undefined if the record was restored
    * @throws RecordNotFound (404) when another request has moved the record
    * @throws DeclarationError when the record was not found in the trash
    * @throws PreconditionFailed, PreconditionRequired, VersionConflict as `save` does
@@ -175,16 +179,16 @@ export interface WriteReason {
 
 /** The options of `ctx.destroy`. */
 export interface DestroyOptions extends WriteReason {
-  /** Whether a record of a model with `@DeleteDateColumn` is moved to the trash (yes), or deleted for good. */
+  /** Whether a record of a model with `@DeleteDateColumn` is moved to the trash (yes), or deleted. */
   trash?: boolean | undefined
 }
 
 /** The options of `ctx.save`. */
 export interface SaveOptions extends WriteReason {
   /**
-   * Whether the record may move to another parent: the key of a relation in `@Within` may change. The policy is asked for `update`
-   * where the record was, and for `create` where it will be. All its references are checked, and the errors have the status 409
-   * while a record is in it, or refers to it from the old parent.
+   * Whether the record may move to another parent: the key of a relation in `@Within` may change. The policy
+   * is asked for `update` where the record was, and for `create` where it will be. All its references are
+   * checked, and the errors have the status 409 while a record is in it, or refers to it from the old parent.
    */
   move?: boolean
 }
@@ -366,7 +370,7 @@ export function inTransaction<T>(ctx: DataRequest, run: (work: RecordWork) => Pr
   return transaction.work.run(() => run(new RequestWork(transaction.manager, ctx)))
 }
 
-/** The work of a request in one transaction. If the request is repeated, the next attempt has another transaction. */
+/** The work of a request in one transaction. The next attempt of a request has another. */
 class RequestWork implements RecordWork {
   constructor(
     readonly tx: EntityManager,
@@ -409,8 +413,8 @@ function transactionFor(ctx: object): LazyTransaction {
 }
 
 /**
- * The errors of the fields whose values could not be converted, also of those of the objects in a record (`lines.1.quantity`),
- * and of files that are too large.
+ * The errors of the fields whose values could not be converted, also of those of the objects in a record
+ * (`lines.1.quantity`), and of files that are too large.
  */
 function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | undefined {
   const unread = unreadFields(ctx, record)
@@ -440,7 +444,7 @@ function unreadErrors(ctx: DataRequest, record: object): ValidationErrors | unde
   return errors
 }
 
-/** Whether a form was sent by its button "Add a line", to be shown again with more rows: nothing is validated or saved. */
+/** Whether a form was sent by its button "Add a line", to be shown again without being saved. */
 function asksForRows(ctx: DataRequest, { constructor }: Model): boolean {
   const lists = nestedListsOf(constructor)
   if (lists.length === 0 || !ctx.query || !ctx.is?.('urlencoded', 'multipart')) return false
@@ -506,13 +510,14 @@ function addError({ translate }: DataRequest, errors: ValidationErrors, refusal:
   )
 }
 
-/** @throws LockWhileReading in a request that only reads: on SQLite it does not wait for writers, so it cannot lock anything */
+/** @throws LockWhileReading in a request that only reads: on SQLite, it waits for no writer */
 function rejectLockWhileReading({ method }: DataRequest, options?: FindRecordOptions): void {
   if (options?.lock && SAFE_METHODS.includes(method)) throw new LockWhileReading(method)
 }
 
 /**
- * In development, explains that a value is undefined, most often because the name of a path parameter is misspelled.
+ * In development, explains that a value is undefined, most often because the name of a path parameter is
+ * misspelled.
  *
  * @throws RecordNotFound (404)
  */

@@ -3,7 +3,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { engineOf } from '../database/engines/engines.js'
 import type { Model } from '../models/model.js'
 import { run } from './fast-path/fast-path.js'
-import { columnWriter, linksOf, targetOf } from './links.js'
+import { columnWriter, idListsOf, targetOf } from './joins.js'
 import { commonOf, enclosuresOf, waysOf } from './within.js'
 import type { RecordWork } from './work.js'
 
@@ -39,7 +39,7 @@ export async function isOccupied(
 
 function referrersOf(metadata: EntityMetadata): Referrer[] {
   const isOwn = ({ tablePath }: EntityMetadata) => tablePath === metadata.tablePath
-  const listed = linksOf(metadata).flatMap(({ relation }) => [relation, relation.inverseRelation])
+  const listed = idListsOf(metadata).flatMap(({ relation }) => [relation, relation.inverseRelation])
   const isLimited = (from: EntityMetadata, to: EntityMetadata) => commonOf(waysOf(from), to).length > 0
   return metadata.dataSource.entityMetadatas.flatMap((other) =>
     other.relations.flatMap((relation): Referrer[] => {
@@ -48,7 +48,7 @@ function referrersOf(metadata: EntityMetadata): Referrer[] {
       if (table !== undefined) {
         const keys = [
           ...(isOwn(target) && isLimited(other, target) ? inverseJoinColumns : []),
-          // The links of properties with `@RelationIds` are checked as references of the record.
+          // The ids in properties with `@RelationIds` are checked as references of the record.
           ...(isOwn(other) && !listed.includes(relation) && isLimited(other, target) ? joinColumns : []),
         ]
         return relation.isOwning ? keys.map((key) => ({ table, key })) : []

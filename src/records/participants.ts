@@ -29,7 +29,7 @@ export interface RecordWrite {
  * ```ts
  * takePart({
  *   concerns: (metadata) => metadata.target === Invoice,
- *   after: async ({ work, record, action, reason }) => void (await work.tx.insert(Entry, { of: record.id, action, reason })),
+ *   after: async ({ work, record, action }) => void (await work.tx.insert(Entry, { of: record.id, action })),
  * })
  * ```
  */
@@ -40,22 +40,22 @@ export interface Participant {
   readonly needsRow?: boolean
   /** Checks the models of a database when the application starts. */
   checkModels?(database: DataSource): void
-  /** Returns errors, which join those of the rules. It is called before the rules, and before the hook of the model. */
+  /** Returns errors, which join those of the rules. It is called before the rules and the hook. */
   check?(write: RecordWrite): Promise<ValidationErrors | undefined>
   /**
-   * Writes before the row, in the savepoint of the write. A new record has its id. ValidationErrors that it throws are the result
-   * of the save.
+   * Writes before the row, in the savepoint of the write. A new record has its id. ValidationErrors that it
+   * throws are the result of the save.
    */
   before?(write: RecordWrite): Promise<void>
-  /** Writes after the row and its links, in the savepoint of the write, as `before` does. */
+  /** Writes after the row and its lists of ids, in the savepoint of the write, as `before` does. */
   after?(write: RecordWrite): Promise<void>
-  /** Whether it writes more than the row, which locks the row and raises its version. It is asked before the row is written. */
+  /** Whether it writes more, which locks the row and raises its version. Asked before the row is written. */
   changesMore?(write: RecordWrite): Promise<boolean>
   /** Is called when the write was rejected and undone, so that its records do not look saved. */
   undone?(write: RecordWrite): Promise<void>
-  /** Whether it writes the records that are assigned to a relation to many records, which are an error otherwise. */
+  /** Whether it writes the records that are assigned to a to-many relation, which are an error otherwise. */
   writes?(relation: RelationMetadata): boolean
-  /** Is called with the records that `find`, `findOneBy`, `findAll` or `paginate` has read, unless there are none. */
+  /** Is called with the records that `find`, `findOneBy`, `findAll` or `paginate` has read, if any. */
   loaded?(work: RecordWork, metadata: EntityMetadata, records: readonly Model[]): Promise<void>
 }
 

@@ -1,7 +1,7 @@
-/** The number of keys in one statement, which may contain each of them twice. SQLite accepts 32,766 parameters. */
+/** The number of keys in one statement, which may have each twice. SQLite accepts 32,766 parameters. */
 const maxKeys = 10_000
 
-/** Runs a query for any number of keys, with a part of them in each statement. Returns the results of all parts. */
+/** Runs a query for any number of keys, some in each statement. Returns all results. */
 export async function inParts<Key, Result>(
   keys: readonly Key[],
   query: (part: readonly Key[]) => Promise<readonly Result[]>,

@@ -10,13 +10,15 @@ import { engineOf } from '../database/engines/engines.js'
 import type { Model } from '../models/model.js'
 import { readAlternatives, valueReader } from './conditions.js'
 import { readLocked, type Row } from './fast-path/fast-path.js'
-import { assignedIds, columnWriter, linksOf, loadLinks, targetOf } from './links.js'
+import { assignmentsOf, checkIds } from './join-writes.js'
+import { columnWriter, idListsOf, loadIdLists, targetOf } from './joins.js'
 import { lockClause } from './locking.js'
 import { isOccupied } from './moves.js'
 import { inParts } from './parts.js'
-import { loadedElements } from '../models/record-state.js'
+import { assignedIds, loadedElements } from '../models/record-state.js'
 import { valueOf } from './row.js'
 import { addScope, combineAlternatives, noRecords, scopeOf } from './scope.js'
+import { translate } from './violations.js'
 import { commonOf, enclosuresOf, membersOf, memoizeWithin, waysOf } from './within.js'
 import type { Chain, Common, Enclosure } from './within.js'
 import { unscopedWork, type Conditions, type RecordWork } from './work.js'
@@ -46,8 +48,8 @@ interface Group {
 /** How a record is saved. */
 export interface WriteOptions {
   /**
-   * The attributes that the request has set, with the values that they had before. The records of those that it has changed must be in
-   * the scope of their model, too.
+   * The attributes that the request has set, with the values that they had before. The records of those that
+   * it has changed must be in the scope of their model, too.
    */
   bound?: ReadonlyMap<string, unknown>
   /** Asks the policies whether the record may move from where it was; undefined if it must stay there. */
@@ -71,14 +73,14 @@ const referencesOf = memoizeWithin((metadata): Reference[] => {
     const common = commonOf(others, target)
     return [{ name: key.propertyName, target, referred: targetOf(key), common, key }]
   })
-  const lists = linksOf(metadata).map(({ property: name, relation, toRelated }): Reference => {
+  const lists = idListsOf(metadata).map(({ property: name, relation, toRelated }): Reference => {
     const target = relation.inverseEntityMetadata
     return { name, target, referred: targetOf(toRelated), common: commonOf(ways, target) }
   })
   return [...keys, ...lists]
 })
 
-/** The references of a record that is saved. They are checked before its validation, and again after the hook of its model. */
+/** The references of a record to save. They are checked before its validation, and after the hook. */
 export class References {
   private readonly all: readonly Reference[]
   /** Whether the record is in others, or refers to records of which some are wrong for it. */
@@ -107,20 +109,27 @@ export class References {
   }
 
   /**
-   * Checks the references that were set since the record was read, and the keys to the records that contain it.
+   * Checks the references that were set since the record was read, and the keys to the records that contain
+   * it.
    *
    * @param isLast whether the keys are final. Otherwise the references wait for those that are missing
    */
   async check(isLast: boolean): Promise<ValidationErrors | undefined> {
-    const groups = new Map<string, Group>()
-    const errors = await this.collect(groups, isLast)
-    for (const group of groups.values()) await checkGroup(this.work, group)
-    if (!errors.isEmpty) return errors
-    const isLeft = isLast && this.hasMoved && (await isOccupied(this.work, this.metadata, this.record))
-    return isLeft ? new ValidationErrors(409).add(RECORD, 'immovable', IMMOVABLE) : undefined
+    const { work, record } = this
+    const [errors = new ValidationErrors()] = await checkTogether(work, [this], isLast)
+    const wrong = errors.isEmpty && isLast ? await this.checkLast() : errors
+    return wrong && !wrong.isEmpty ? translate(wrong, record, work.translate) : undefined
   }
 
-  /** Adds the references that need a check to the groups. Returns the errors, to which the checks of the groups add theirs. */
+  /** Checks that nothing keeps a record that moves where it was, and that the records of new ids exist. */
+  private async checkLast(): Promise<ValidationErrors | undefined> {
+    const { work, metadata, record } = this
+    if (this.hasMoved && (await isOccupied(work, metadata, record)))
+      return new ValidationErrors(409).add(RECORD, 'immovable', IMMOVABLE)
+    return checkIds(work.tx, assignmentsOf(metadata, record))
+  }
+
+  /** Adds the references to check to the groups. Returns the errors, to which the checks add theirs. */
   async collect(groups: Map<string, Group>, isLast: boolean): Promise<ValidationErrors> {
     const errors = new ValidationErrors()
     if (!this.isLimited && !this.options.bound?.size) return errors
@@ -133,7 +142,7 @@ export class References {
     return errors
   }
 
-  /** Reads the keys of the stored record, and locks its row, so that the record stays where it is until it is written. */
+  /** Reads the keys of the stored record, and locks its row, so that it stays where it is. */
   private async readStored(): Promise<void> {
     const { metadata, record, work, options } = this
     const keys = metadata.relations.flatMap((relation) => (relation.isManyToMany ? [] : relation.joinColumns))
@@ -145,18 +154,18 @@ export class References {
     for (const key of this.row ? keys : [])
       if (!key.isVirtual) Reflect.set(before, key.propertyName, this.row?.[key.databaseName])
     await options.move?.(before)
-    await loadLinks(unscopedWork(work.tx), metadata, [before])
+    await loadIdLists(unscopedWork(work.tx), metadata, [before])
     this.stored = before
   }
 
-  /** The values of a reference that were set since the record was read; of a record that moves, all of them. */
+  /** The values of a reference that were set since the record was read; of a record that moves, all. */
   private newValues({ key, name }: Reference): unknown[] {
     if (key) return this.moves ? present(valueOf(this.record, key)) : this.valuesOf(key)
-    const linked = loadedElements(this.record, name) ?? []
+    const loaded = loadedElements(this.record, name) ?? []
     const ids = assignedIds(this.record, name)
-    if (!this.stored) return ids?.filter((id) => !linked.includes(id)) ?? []
-    // A record that moves takes its links along, also those that the request cannot see.
-    const kept = [Reflect.get(this.stored, name)].flat().filter((id) => !ids || !linked.includes(id))
+    if (!this.stored) return ids?.filter((id) => !loaded.includes(id)) ?? []
+    // A record that moves takes its ids along, also those that the request cannot see.
+    const kept = [Reflect.get(this.stored, name)].flat().filter((id) => !ids || !loaded.includes(id))
     return [...new Set([...(ids ?? []), ...kept])]
   }
 
@@ -174,7 +183,7 @@ export class References {
     )
   }
 
-  /** Groups the references that need a check by model and conditions, because one statement can check such a group. */
+  /** Groups the references to check by model and conditions, because one statement checks a group. */
   private async findGroups(
     groups: Map<string, Group>,
     errors: ValidationErrors,
@@ -243,7 +252,7 @@ export class References {
   }
 }
 
-/** Checks the references of several records by one statement for each group of them. Returns the errors of each. */
+/** Checks the references of several records by one statement for each group. Returns the errors of each. */
 export async function checkTogether(
   work: RecordWork,
   all: readonly References[],
@@ -319,7 +328,7 @@ export async function readAnchor(
   return row?.['anchor']
 }
 
-/** Selects columns of the records that meet conditions, and locks them. The rows have the names of the columns. */
+/** Selects columns of the records that meet conditions, and locks them. Rows have the columns' names. */
 export function selectLocked(
   tx: EntityManager,
   { target }: EntityMetadata,

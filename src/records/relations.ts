@@ -3,8 +3,8 @@ import type { EntityManager, EntityMetadata, ObjectLiteral, SelectQueryBuilder }
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import { UnknownRelation } from '../errors.js'
-import { columnWriter, linkOf, targetOf, selectScopedKeys, valuesOf, type Link } from './links.js'
-import { ownKeysOf } from './loaded-relations.js'
+import { columnWriter, joinOf, targetOf, selectScopedKeys, valuesOf, type Join } from './joins.js'
+import { ownKeysOf } from '../models/record-state.js'
 import { inParts } from './parts.js'
 import { markLoaded } from '../models/record-state.js'
 import { addScope, scopeOf } from './scope.js'
@@ -28,8 +28,9 @@ interface LoadOptions {
 }
 
 /**
- * Loads the related records of records of one model, with one query for each relation. A relation to one record is null
- * if that record does not exist. A relation to many records is a list in the order of their ids.
+ * Loads the related records of records of one model, with one query for each relation. A relation to one
+ * record is null if that record does not exist. A relation to many records is a list in the order of their
+ * ids.
  *
  * Saving a record does not write a loaded relation, unless it has been changed.
  *
@@ -52,7 +53,7 @@ export async function loadRelations(
     if (secondKey) throw new UnknownRelation(metadata.targetName, name)
     const relatedTo = await (key
       ? loadByKey(work, relation, key, records)
-      : loadByLink(work, relation, records, limit))
+      : loadByJoin(work, relation, records, limit))
     const isToMany = relation.isOneToMany || relation.isManyToMany
     for (const record of records) {
       const all = relatedTo(record)
@@ -64,8 +65,8 @@ export async function loadRelations(
 }
 
 /**
- * Copies some attributes of a record, as JSON and XML show them. The copy has another class, because the rules of
- * class-transformer of the record's class could show more.
+ * Copies some attributes of a record, as JSON and XML show them. The copy has another class, because the
+ * rules of class-transformer of the record's class could show more.
  */
 function pickAttributes(record: object, attributes: readonly string[]): object {
   const names = attributes.map((name) => exposedName(record.constructor, name))
@@ -94,19 +95,19 @@ async function loadByKey(
   return (record) => [byKey.get(valueOf(record, key)) ?? []].flat()
 }
 
-/** Loads the related records by the table that links them to the records: the related table, or a join table. */
-async function loadByLink(
+/** Loads the related records by the table that joins them: the related table, or a join table. */
+async function loadByJoin(
   work: RecordWork,
   relation: RelationMetadata,
   records: readonly Model[],
   limit: number | undefined,
 ): Promise<FindRelated> {
-  const link = linkOf(relation)
-  const [ownerKey, relatedKey] = [targetOf(link.toOwner), targetOf(link.toRelated)]
+  const join = joinOf(relation)
+  const [ownerKey, relatedKey] = [targetOf(join.toOwner), targetOf(join.toRelated)]
   const keys = valuesOf(records, ownerKey)
   const parts = await inParts(keys, async (part) => {
-    const query = buildLinkQuery(work, relation.inverseEntityMetadata, link, part, limit)
-    return [await query.getRawAndEntities<{ link_owner: unknown; link_related: unknown }>()]
+    const query = buildJoinQuery(work, relation.inverseEntityMetadata, join, part, limit)
+    return [await query.getRawAndEntities<{ joined_owner: unknown; joined_related: unknown }>()]
   })
   const raw = parts.flatMap((part) => part.raw)
   const byKey = new Map(
@@ -114,43 +115,43 @@ async function loadByLink(
       entities.map((record) => [String(valueOf(record, relatedKey)), record] as const),
     ),
   )
-  // Joined eager relations repeat a link in several rows.
+  // Joined eager relations repeat a record in several rows.
   const byOwner = new Map<string, Set<object>>()
-  for (const { link_owner, link_related } of raw) {
-    const record = byKey.get(String(link_related))
-    const related = byOwner.get(String(link_owner)) ?? new Set()
-    if (record) byOwner.set(String(link_owner), related.add(record))
+  for (const { joined_owner, joined_related } of raw) {
+    const record = byKey.get(String(joined_related))
+    const related = byOwner.get(String(joined_owner)) ?? new Set()
+    if (record) byOwner.set(String(joined_owner), related.add(record))
   }
   return (record) => [...(byOwner.get(String(valueOf(record, ownerKey))) ?? [])]
 }
 
-/** Builds the query for the records that are linked to owners with these keys, each with the key of its owner. */
-function buildLinkQuery(
+/** Builds the query for records that are joined to owners with these keys, each with the key of its owner. */
+function buildJoinQuery(
   work: RecordWork,
   metadata: EntityMetadata,
-  link: Link,
+  join: Join,
   keys: readonly unknown[],
   limit: number | undefined,
 ): SelectQueryBuilder<object> {
   const { tx } = work
-  const { table, toOwner, toRelated } = link
+  const { table, toOwner, toRelated } = join
   const { driver } = tx.dataSource
   const column = columnWriter(tx)
   const related = column('related', targetOf(toRelated))
-  const isLinked = `${column('link', toRelated)} = ${related}`
-  const scope = selectScopedKeys(work, metadata, link)
+  const isJoined = `${column('joined', toRelated)} = ${related}`
+  const scope = selectScopedKeys(work, metadata, join)
   const query = tx.createQueryBuilder<object>(metadata.target, 'related')
-  if (limit === undefined) query.innerJoin(table, 'link', isLinked)
+  if (limit === undefined) query.innerJoin(table, 'joined', isJoined)
   else
     query.innerJoin(
-      (links) => selectRankedLinks(links, tx, link, keys, scope?.sql),
-      'link',
-      `${isLinked} AND ${driver.escape('link')}.${driver.escape(rankColumn)} <= ${Number(limit)}`,
+      (query) => selectRankedJoins(query, tx, join, keys, scope?.sql),
+      'joined',
+      `${isJoined} AND ${driver.escape('joined')}.${driver.escape(rankColumn)} <= ${Number(limit)}`,
     )
   query
-    .addSelect(column('link', toOwner), 'link_owner')
-    .addSelect(column('link', toRelated), 'link_related')
-    .where(`${column('link', toOwner)} IN (:...keys)`, { keys })
+    .addSelect(column('joined', toOwner), 'joined_owner')
+    .addSelect(column('joined', toRelated), 'joined_related')
+    .where(`${column('joined', toOwner)} IN (:...keys)`, { keys })
   if (scope) query.andWhere(`${related} IN ${scope.sql}`, scope.parameters)
   FindOptionsUtils.joinEagerRelations(query, 'related', metadata)
   const direction = limit === undefined ? 'ASC' : 'DESC'
@@ -159,28 +160,28 @@ function buildLinkQuery(
   return query
 }
 
-/** Selects the links in the scope, and numbers them for each owner, the newest related record first: ids sort by time. */
-function selectRankedLinks(
-  links: SelectQueryBuilder<ObjectLiteral>,
+/** Selects and numbers the joining rows in the scope for each owner, the newest first: ids sort by time. */
+function selectRankedJoins(
+  query: SelectQueryBuilder<ObjectLiteral>,
   tx: EntityManager,
-  { table, toOwner, toRelated }: Link,
+  { table, toOwner, toRelated }: Join,
   keys: readonly unknown[],
   scopeSql: string | undefined,
 ): SelectQueryBuilder<ObjectLiteral> {
   const column = columnWriter(tx)
-  const [owner, key] = [column('linked', toOwner), column('linked', toRelated)]
-  links
+  const [owner, key] = [column('joined', toOwner), column('joined', toRelated)]
+  query
     .select(owner, toOwner.databaseName)
     .addSelect(key, toRelated.databaseName)
     .addSelect(`ROW_NUMBER() OVER (PARTITION BY ${owner} ORDER BY ${key} DESC)`, rankColumn)
-    .from(table, 'linked')
+    .from(table, 'joined')
     .where(`${owner} IN (:...keys)`, { keys })
   // The outer query has the parameters of the scope.
-  if (scopeSql !== undefined) links.andWhere(`${key} IN ${scopeSql}`)
-  return links
+  if (scopeSql !== undefined) query.andWhere(`${key} IN ${scopeSql}`)
+  return query
 }
 
-/** The column with the number of a link among those of its owner. */
+/** The column with the number of a joining row among those of its owner. */
 const rankColumn = 'kit_rank'
 
 function valueOf(record: object, { propertyName }: ColumnMetadata): unknown {

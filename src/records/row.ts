@@ -11,7 +11,6 @@ import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import { memoizeByObject } from '../common/memoize.js'
 import { RecordNotFound, VersionConflict } from '../errors.js'
 import { engineOf } from '../database/engines/engines.js'
-import { createRunner } from '../database/engines/mode.js'
 import { permit } from '../database/queries/guard.js'
 import { inSavepoint, TransactionManager } from '../database/transactions/transaction-manager.js'
 import { kindOf } from '../models/attributes/attributes.js'
@@ -71,8 +70,9 @@ type Change = [cell: Cell, stored: unknown]
 const idMarker = { marks: 'id' }
 
 /**
- * The rows of a model. A record is written as TypeORM's `save` and `remove` write it, by one statement, with the listeners and
- * subscribers around it. Its version is compared by this statement. Nothing but the row is written.
+ * The rows of a model. A record is written as TypeORM's `save` and `remove` write it, by one statement, with
+ * the listeners and subscribers around it. Its version is compared by this statement. Nothing but the row is
+ * written.
  */
 export class Rows implements InsertingRows {
   readonly table: string
@@ -130,7 +130,7 @@ export class Rows implements InsertingRows {
     )
   }
 
-  /** Whether more than the statement can belong to a write: listeners of the model, or subscribers of the application. */
+  /** Whether more than the statement can belong to a write: the model's listeners, or subscribers. */
   get isHeard(): boolean {
     if (this.hasListeners) return true
     const subscribers = otherSubscribers(this.metadata.dataSource)
@@ -188,9 +188,11 @@ export class Rows implements InsertingRows {
   }
 
   /**
-   * Updates the columns of a record that differ from its row. Inserts a record without a version whose row is missing.
+   * Updates the columns of a record that differ from its row. Inserts a record without a version whose row is
+   * missing.
    *
-   * @throws VersionConflict when the model has versions, and the row is missing or has another version than the record
+   * @throws VersionConflict when the model has versions, and the row is missing or has another version than
+   *   the record
    * @throws RecordNotFound when the row was moved to the trash, or restored, since the record was read
    */
   async update(work: RowWork, record: Model, options: UpdateOptions): Promise<void> {
@@ -231,8 +233,10 @@ export class Rows implements InsertingRows {
   /**
    * Deletes the row of a record.
    *
-   * @throws VersionConflict when the model has versions, and the row is missing or has another version than the record
-   * @throws RecordNotFound when the model has a trash, and the row is missing, or was moved since the record was read
+   * @throws VersionConflict when the model has versions, and the row is missing or has another version than
+   *   the record
+   * @throws RecordNotFound when the model has a trash, and the row is missing, or was moved since the record
+   *   was read
    */
   async remove(work: RowWork, record: Model): Promise<void> {
     const { metadata, isHeard } = this
@@ -294,7 +298,7 @@ export class Rows implements InsertingRows {
     return new RecordNotFound(this.metadata.targetName, reason)
   }
 
-  /** Whether several rows can be written by one statement: nobody hears of each, and the database sets nothing that is read back. */
+  /** Whether several rows can be written by one statement: nobody hears of each, and nothing is read back. */
   get isWrittenTogether(): boolean {
     return !this.isHeard && !this.version && this.setByUpdate.length === 0
   }
@@ -383,7 +387,7 @@ export class Rows implements InsertingRows {
     await this.onIds(tx, `DELETE FROM ${this.table}`, records)
   }
 
-  /** Makes the values of a column negative, so that the values that replace them meet no others in a unique index. */
+  /** Makes the values of a column negative, so that those that replace them meet no others. */
   async negate(tx: EntityManager, property: string, records: readonly Model[]): Promise<void> {
     const name = this.cells.find(({ column }) => column.propertyName === property)?.name
     await this.onIds(tx, `UPDATE ${this.table} SET ${name} = -1 - ${name}`, records)
@@ -436,7 +440,7 @@ export class Rows implements InsertingRows {
     return entity
   }
 
-  /** Finds the columns whose values differ from the row. Ignores undefined properties, and a relation that was only loaded. */
+  /** Finds the columns whose values differ from the row. Ignores what is undefined or was only loaded. */
   private changesOf(record: object, current: readonly unknown[]): Change[] {
     const changes: Change[] = []
     for (const cell of this.updated) {
@@ -457,7 +461,8 @@ export class Rows implements InsertingRows {
     // The engine may have stored the members of an object in another order.
     if (kindOf(column.type) === 'json' && typeof stored === 'string')
       return isSame(JSON.parse(stored), previous)
-    // Text from the database is compared as it is: `toStored` could reject it, although the database already contains it.
+    // Text from the database is compared as it is: `toStored` could reject it, although the database already
+    // contains it.
     return isSame(stored, typeof previous === 'string' ? previous : this.toStored(column, previous))
   }
 
@@ -509,7 +514,7 @@ export class Rows implements InsertingRows {
     if (this.deleteDate && affected !== 1) throw this.notFound()
   }
 
-  /** Runs a statement that the database may reject. On PostgreSQL, all later statements would be rejected without a savepoint. */
+  /** Runs a statement that may be rejected. PostgreSQL would then reject all others without a savepoint. */
   private execute({ tx, isAlone }: RowWork, sql: string, values: unknown[]): Promise<QueryResult> {
     const runner = runnerOf(tx)
     permit(values)
@@ -528,20 +533,6 @@ export class Rows implements InsertingRows {
 
   private toStored(column: ColumnMetadata, value: unknown): unknown {
     return this.metadata.dataSource.driver.preparePersistentValue(value, column)
-  }
-}
-
-/** Runs work with a query runner, whose results have the number of changed rows. The manager of a database has none. */
-export function withRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-  return tx.queryRunner ? work(tx) : withNewRunner(tx, work)
-}
-
-async function withNewRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-  const runner = createRunner(tx.dataSource, 'write')
-  try {
-    return await work(runner.manager)
-  } finally {
-    await runner.release()
   }
 }
 
@@ -594,12 +585,12 @@ function missingValue(column: ColumnMetadata): (() => string) | null {
   return () => (engineOf(driver).lacksDefault ? (driver.normalizeDefault(column) ?? 'NULL') : 'DEFAULT')
 }
 
-/** Whether a value may be in the row that the record does not have yet. The times of `Model` and versions are known. */
+/** Whether the row may have a value that the record lacks. The times of `Model` and versions are known. */
 function isSetByDatabase({ propertyPath, isVersion, isDeleteDate }: ColumnMetadata): boolean {
   return !isVersion && !isDeleteDate && propertyPath !== 'created_at' && propertyPath !== 'updated_at'
 }
 
-/** The value of a column. TypeORM would return the id of a related record that was loaded, even if the key has been changed. */
+/** The value of a column. TypeORM would return the id of a loaded record, even for another key. */
 export function valueOf(record: object, column: ColumnMetadata): unknown {
   return column.isVirtual || column.embeddedMetadata
     ? column.getEntityValue(record)
@@ -618,7 +609,7 @@ function isSame(left: unknown, right: unknown): boolean {
   return typeof left === 'object' && typeof right === 'object' && isDeepStrictEqual(left, right)
 }
 
-/** The changed columns, and the relations whose records were assigned, as TypeORM reports them to subscribers. */
+/** The changed columns, and the relations whose records were assigned, as TypeORM reports them. */
 function partsOf(record: object, changes: readonly Change[]) {
   const columns = changes.map(([{ column }]) => column)
   const relations = columns.flatMap(({ relationMetadata }) => relationMetadata ?? [])

@@ -23,22 +23,23 @@ interface Container extends Enclosure {
   outside: Conditions
 }
 
-/** The containing records that can be in the trash, or be in records that can. The records in them are then out of reach. */
+/** The containing records that can be trashed, or be in such. Those in them are then out of reach. */
 const containersOf = memoizeWithin((metadata: EntityMetadata): Container[] =>
   enclosuresOf(metadata).flatMap((enclosure): Container[] => {
     const { inverseEntityMetadata: container } = enclosure.relation
     const { deleteDateColumn: date } = container
     const further = containersOf(container).map(({ relation, outside }) => [relation.propertyName, outside])
     if (!date && further.length === 0) return []
-    // TypeORM joins no trashed record, so that a column that is null does not tell that the record is outside.
+    // TypeORM joins no trashed record, so that a column that is null does not tell that the record is
+    // outside.
     const own = date && { id: Not(IsNull()), [date.propertyPath]: IsNull() }
     return [{ ...enclosure, outside: { ...own, ...Object.fromEntries(further) } }]
   }),
 )
 
 /**
- * The scope of a model in a request: that of its policy, without the records in a trashed one. TypeORM itself leaves out trashed
- * records.
+ * The scope of a model in a request: that of its policy, without the records in a trashed one. TypeORM itself
+ * leaves out trashed records.
  *
  * @param where the conditions that the records meet already
  */
@@ -63,7 +64,8 @@ export function addScopes<T>(
   relations?: unknown,
 ): FindOptionsWhere<T> | FindOptionsWhere<T>[] | undefined {
   rejectUnscopedRelations(work, metadata, relations)
-  // The related scopes limit the conditions on relations in `where`, not those that the scope of the model itself has.
+  // The related scopes limit the conditions on relations in `where`, not those that the scope of the model
+  // itself has.
   const related = where && addRelatedScopes(work, metadata, where)
   return addScope(metadata, related, scopeOf(work, metadata, where)) as
     | FindOptionsWhere<T>
@@ -98,7 +100,7 @@ export function addRelatedScopes(work: RecordWork, metadata: EntityMetadata, whe
   return result
 }
 
-/** Combines each alternative of the conditions with each of the scope. An empty list finds every record, as in TypeORM. */
+/** Combines alternative conditions with each of the scope. An empty list finds all, as in TypeORM. */
 export function combineAlternatives(where: object, scope: object): Conditions {
   const pairs = toAlternatives(where).flatMap((left) =>
     toAlternatives(scope).map((right) => combine(left, right)),
@@ -120,7 +122,8 @@ function combine(left: object, right: object): object {
 }
 
 function combineValues(left: unknown, right: unknown): unknown {
-  // The id in the path, which is one of those in the scope, is one value, for which there are cached statements.
+  // The id in the path, which is one of those in the scope, is one value, for which there are cached
+  // statements.
   if (left === right || isOneOf(left, right)) return left
   if (isNested(left) && isNested(right)) return combineAlternatives(toConditions(left), toConditions(right))
   return And(toOperator(left), toOperator(right))

@@ -8,7 +8,7 @@ import { markTranslated } from '../models/validation/added-errors.js'
 import type { Translate } from '../models/validation/validation.js'
 import { translate } from './violations.js'
 import { findRecord } from './find.js'
-import { recordsOf } from './loaded-relations.js'
+import { recordsOf } from '../models/record-state.js'
 import { isTrashed } from './trash.js'
 import type { RecordWork } from './work.js'
 
@@ -16,9 +16,9 @@ import type { RecordWork } from './work.js'
 const maxLength = 201
 
 /**
- * Creates the errors of a record that has changed since the client has read it: `stale` for the record, and `changed` for each
- * field whose current value differs from the sent value. Gives the record its current version, so that the visitor can save the
- * form that is shown again.
+ * Creates the errors of a record that has changed since the client has read it: `stale` for the record, and
+ * `changed` for each field whose current value differs from the sent value. Gives the record its current
+ * version, so that the visitor can save the form that is shown again.
  *
  * @param bound the attributes that the request has set, by their names
  * @param unreadable the fields that could not be converted, which differ from any value
@@ -71,7 +71,7 @@ function idsOf(files: unknown): string {
     .join()
 }
 
-/** Returns a string that is the same for equal values, for lists with the same ids in any order, and for the same lines. */
+/** Returns a string that is the same for equal values, the same ids in any order, and the same lines. */
 function textOf(value: unknown, { lines, file }: Attribute): string {
   if (file) return idsOf(value)
   if (lines) {
@@ -83,7 +83,7 @@ function textOf(value: unknown, { lines, file }: Attribute): string {
   return JSON.stringify(Array.isArray(value) ? value.toSorted() : (value ?? null))
 }
 
-/** Formats a value for the message: a `Date`, which its translation formats, a translated word, or text of limited length. */
+/** Formats a value for the message: a `Date` for its translation, a translated word, or a short text. */
 function formatValue(value: unknown, { name, kind }: Attribute, model: Function, t: Translate): unknown {
   if (value === null || value === '') return t('kit.none', {})
   if (typeof value === 'boolean') return t(value ? 'kit.yes' : 'kit.no', {})

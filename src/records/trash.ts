@@ -5,7 +5,7 @@ import { DeclarationError } from '../errors.js'
 import type { Model } from '../models/model.js'
 import { combineAlternatives } from './scope.js'
 
-/** A model with `@DeleteDateColumn` has a trash: its records with a date are in it. TypeORM leaves them out of its queries. */
+/** `@DeleteDateColumn` gives a model a trash: records with a date, which TypeORM's queries leave out. */
 
 /** Whether a record is in the trash, as it was read. */
 export function isTrashed({ deleteDateColumn }: EntityMetadata, record: object): boolean {
@@ -21,7 +21,8 @@ export function requireTrash({ deleteDateColumn, targetName }: EntityMetadata, w
 }
 
 /**
- * Selects the trashed records of a model that meet conditions. Relations are joined first, so that they leave out trashed records.
+ * Selects the trashed records of a model that meet conditions. Relations are joined first, so that they leave
+ * out trashed records.
  *
  * @throws DeclarationError when the model has no trash
  */

@@ -26,7 +26,7 @@ export async function uniqueIndexesOf(runner: QueryRunner, metadata: EntityMetad
   )
 }
 
-/** Finds the unique indexes of tables with a trash that count trashed rows, whose values are then not free. */
+/** Finds the unique indexes of tables with a trash that count trashed rows, whose values are not free. */
 export async function findIndexesOfTrash(dataSource: DataSource): Promise<UniqueIndex[]> {
   const models = dataSource.entityMetadatas.filter(({ deleteDateColumn }) => deleteDateColumn)
   if (models.length === 0) return []

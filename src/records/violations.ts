@@ -6,6 +6,7 @@ import { RECORD } from '../common/record-field.js'
 import { attributeOf, explainDatabaseError } from '../database/database-errors.js'
 import type { Model } from '../models/model.js'
 import { isTooLong } from '../models/attributes/kinds.js'
+import type { RecordWrite } from './participants.js'
 import { valueOf } from './row.js'
 import { attributeName, messageOf, type Translate } from '../models/validation/validation.js'
 
@@ -33,7 +34,7 @@ export async function violationsOf(
   )
 }
 
-/** Finds the column of an error that does not name it: of a reference (SQLite), or of a long text (PostgreSQL). */
+/** Finds the column of an error that does not name it: a reference (SQLite), or long text (PostgreSQL). */
 async function fieldOf(
   tx: EntityManager,
   metadata: EntityMetadata,
@@ -68,30 +69,24 @@ async function missingReference(
 }
 
 /**
- * Translates the error of a record that cannot be deleted. It names the models whose records refer to the record, if they are known:
- * `Comments`.
+ * Explains in the language of the request why the database has rejected a write. The error of a record that
+ * cannot be deleted names the models whose records refer to the record, if they are known: `Comments`.
  */
-export async function translateRefusal(
-  tx: EntityManager,
-  errors: ValidationErrors,
-  record: Model,
-  t?: Translate,
+export async function explainRejection(
+  { work, metadata, record }: RecordWrite,
+  error: unknown,
 ): Promise<ValidationErrors> {
+  const { tx, translate: t, pathKeys } = work
   const { constructor } = record
-  const violation = errors.fields.get(RECORD)?.find(({ rule }) => rule === 'referenced')
-  const names = violation && t ? await referrersOf(tx, tx.dataSource.getMetadata(constructor), record) : []
-  if (!violation || !t || names.length === 0) return translate(errors, record, t)
+  const errors = await violationsOf(tx, record, error, pathKeys)
+  const violation = t && errors.fields.get(RECORD)?.find(({ rule }) => rule === 'referenced')
+  const names = violation ? await referrersOf(tx, metadata, record) : []
+  if (!violation || names.length === 0) return translate(errors, record, t)
   const records = names.map((name) => t(name, {}) ?? humanize(name)).join(', ')
   const values = { attribute: attributeName(constructor, RECORD, t), records }
   const given = t('validation.referenced', values, 'application') ?? t('validation.referenced_by', values)
-  violation.message = messageOf(
-    constructor,
-    RECORD,
-    'referenced',
-    values,
-    { given, own: violation.message },
-    t,
-  )
+  const texts = { given, own: violation.message }
+  violation.message = messageOf(constructor, RECORD, 'referenced', values, texts, t)
   violation.values = values
   markTranslated(errors)
   return errors

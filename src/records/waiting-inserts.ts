@@ -24,8 +24,8 @@ export interface FailedInsert<Owner> {
 }
 
 /**
- * The inserts of an import, which are sent together: no record is stored unless all are. Any other statement sends them first, unless
- * the framework only reads other tables.
+ * The inserts of an import, which are sent together: no record is stored unless all are. Any other statement
+ * sends them first, unless the framework only reads other tables.
  */
 export class WaitingInserts<Owner> implements Waiting {
   /** The line to which the next records belong. */
@@ -52,7 +52,7 @@ export class WaitingInserts<Owner> implements Waiting {
     return this.send()
   }
 
-  /** Sends the rows. If the statement fails, they are sent one by one, to find those that the database rejects. */
+  /** Sends the rows. If that fails, sends them one by one, to find those that the database rejects. */
   async send(): Promise<void> {
     if (this.sending) return this.sending
     this.sending = this.sendAll().finally(() => (this.sending = undefined))

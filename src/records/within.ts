@@ -5,7 +5,7 @@ import { memoizeByObject } from '../common/memoize.js'
 import { DeclarationError } from '../errors.js'
 import { nearest } from '../naming/spelling.js'
 import { ancestorsOf, columnsOf } from '../models/attributes/attributes.js'
-import { ownKeysOf } from './loaded-relations.js'
+import { ownKeysOf } from '../models/record-state.js'
 
 /** A relation to the record that contains a record, and its key. */
 export interface Enclosure {
@@ -20,7 +20,7 @@ export interface Chain {
   /** The model of the containing record. */
   model: EntityMetadata
   path: readonly Enclosure[]
-  /** The table by which records are in the containing one, instead of a path: users are members of branches. */
+  /** The table by which records are in another, instead of a path: users are members of branches. */
   members?: MemberTable
 }
 
@@ -40,7 +40,7 @@ export interface MemberTable {
 
 /** A record that two records must have in common, and the way from each of them to it. */
 export interface Common {
-  /** The way from the record that refers to the other one. It is empty if this record itself must contain the other one. */
+  /** The way from the record that refers to the other; empty if it must contain the other itself. */
   own: Chain
   /** The way from the record that is referred to. */
   theirs: Chain
@@ -55,8 +55,8 @@ const memberships = new Map<Function, MemberOptions>()
 const caches: (() => void)[] = []
 
 /**
- * Declares in which records a record is: a rental with `@Within('branch')` refers only to customers and items of its own branch. A
- * mounted resource with `@Parent` implies it for the relation whose key is in the path.
+ * Declares in which records a record is: a rental with `@Within('branch')` refers only to customers and items
+ * of its own branch. A mounted resource with `@Parent` implies it for the relation whose key is in the path.
  *
  * Without relations, records may refer to anything, also below a parent.
  *
@@ -73,7 +73,8 @@ const caches: (() => void)[] = []
  *   branch?: Relation<Branch>
  * }
  * ```
- * @param relations required relations to one record. The start fails if a relation is none, or if they form a circle
+ * @param relations required relations to one record. The start fails if a relation is none, or if they form a
+ *   circle
  */
 export function Within(): (target: Function) => void
 export function Within<Name extends string>(
@@ -86,8 +87,8 @@ export function Within(...relations: string[]) {
 }
 
 /**
- * Declares that the records of a model are in those to which the path of its resource leads. It counts for relations that are
- * required, unless the model has `@Within`.
+ * Declares that the records of a model are in those to which the path of its resource leads. It counts for
+ * relations that are required, unless the model has `@Within`.
  *
  * @param keys the keys that the path sets: `branch_id`
  */
@@ -100,7 +101,8 @@ export function implyWithin(model: Function, keys: Iterable<string>): void {
 }
 
 /**
- * Declares that users are in the teams of which they are members, so that a record in a team refers only to its members.
+ * Declares that users are in the teams of which they are members, so that a record in a team refers only to
+ * its members.
  *
  * @param membership the model with the keys of a user (`user_id`) and of a team
  */
@@ -199,8 +201,8 @@ export function waysOf(model: EntityMetadata): readonly Chain[] {
 }
 
 /**
- * Returns the records that two records must have in common, as nearest to both as possible, because the records that contain
- * those are then the same.
+ * Returns the records that two records must have in common, as nearest to both as possible, because the
+ * records that contain those are then the same.
  *
  * @param ways the ways from the record that refers to the other one, of `waysOf`
  */
@@ -230,7 +232,7 @@ export function isFree(model: Function): boolean {
   return declarationOf(model).names?.length === 0
 }
 
-/** The names of the relations to the records that contain a record of a model, for tools that open no database. */
+/** The names of the relations to the records that contain one of a model, for tools without a database. */
 export function enclosureNames(model: Function): string[] {
   const { names, keys } = declarationOf(model)
   if (names) return names

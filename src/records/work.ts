@@ -8,13 +8,13 @@ export type Conditions = FindOptionsWhere<ObjectLiteral> | FindOptionsWhere<Obje
 export interface RecordWork {
   readonly tx: EntityManager
   readonly translate?: Translate | undefined
-  /** Whether it belongs to no request and no job, but to seeds or specs, which may write what only methods write otherwise. */
+  /** Whether it belongs to seeds or specs, which may write what only methods write otherwise. */
   readonly isOutside?: boolean
-  /** The columns that the path sets. If a unique index is violated, the error belongs to one of its other columns. */
+  /** The columns that the path sets. A violated unique index is an error of another column. */
   readonly pathKeys?: ReadonlySet<string>
   /** The request, for the paths in its records: a context with `route` and `params`. */
   readonly request?: object
-  /** `matched` if `If-Match` contains the version of the record that is written, `stale` if the body has another version. */
+  /** `matched` if `If-Match` has the version of the written record, `stale` if the body has another. */
   comparison?: 'stale' | 'matched' | undefined
   /** The attributes of a record that the request has set, with the values that they had before. */
   bound?(record: object): ReadonlyMap<string, unknown>
@@ -24,7 +24,7 @@ export interface RecordWork {
    * @param where the conditions that they meet already
    */
   scopeFor(model: Function | string, where?: object): Conditions | undefined
-  /** Returns the ids of the records in the path that the request has found. Work without it also reaches what is in trashed records. */
+  /** The ids of records in the path that the request has found. Without it, trashed records count, too. */
   foundInPath?(model: Function | string): readonly unknown[]
 }
 

@@ -8,13 +8,13 @@ export interface Action {
   on: 'collection' | 'item'
   /** The end of the path. */
   suffix: '' | '/new' | '/edit'
-  /** Which of the resource's path names the route has: `postsPath`, `postPath`, `newPostsPath` or `editPostPath`. */
+  /** Which path name of the resource it has: `postsPath`, `postPath`, `newPostsPath` or `editPostPath`. */
   name: keyof PathNames
   /** Whether the route is mounted only if the resource implements the handler. */
   optional: boolean
 }
 
-/** The seven actions in mount order: `new` precedes `show`, so that `/posts/new` does not show the post with the id `new`. */
+/** The seven actions in mount order: `new` precedes `show`, so that `/posts/new` shows no post. */
 export const actions: readonly Action[] = [
   { handler: 'list', method: 'GET', on: 'collection', suffix: '', name: 'collection', optional: false },
   { handler: 'create', method: 'POST', on: 'collection', suffix: '', name: 'collection', optional: false },
@@ -25,7 +25,7 @@ export const actions: readonly Action[] = [
   { handler: 'edit', method: 'GET', on: 'item', suffix: '/edit', name: 'edit', optional: true },
 ]
 
-/** The actions of a singular resource. It has no list, and all its routes begin with the path of its only item: `/session`. */
+/** The actions of a singular resource. It has no list, and the path of its only item: `/session`. */
 export const singularActions: readonly Action[] = actions
   .filter(({ handler }) => handler !== 'list')
   .map((action) => ({ ...action, on: 'item', name: action.name === 'collection' ? 'item' : action.name }))

@@ -12,7 +12,7 @@ export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'HEAD' |
 export interface RouteOptions extends DescriptionOptions {
   /** The name of the route, like `loginPath`. By default it is derived from the path. */
   name?: string
-  /** Other paths with the same handler. Like the path of the route, they are relative to the resource or the group. */
+  /** Other paths with the same handler. Like the path, they are relative to the resource or group. */
   aliases?: string[]
 }
 
@@ -79,7 +79,7 @@ export function checkMethod(
   )
 }
 
-/** Records what a decorator of a method changes. Decorators run from bottom to top, so `change` adds to the beginning of lists. */
+/** Records a decorator's changes of a method. They run from bottom to top: `change` adds to the beginning. */
 export function recordMethod(
   prototype: object,
   name: string,
@@ -96,8 +96,9 @@ export function recordClassMiddleware(prototype: object, middleware: ClassMiddle
 }
 
 /**
- * The decorations of a class and the classes that it extends, the base class first. A method that the subclass overrides keeps
- * its place and its middleware. Its routes and its `@Queryable` are replaced if the subclass declares them again.
+ * The decorations of a class and the classes that it extends, the base class first. A method that the
+ * subclass overrides keeps its place and its middleware. Its routes and its `@Queryable` are replaced if the
+ * subclass declares them again.
  */
 export function decorationsOf(prototype: object | null): Decorations {
   if (prototype === null) return { classes: [], methods: new Map() }
@@ -120,7 +121,7 @@ export function handlerMiddleware({ classes, methods }: Decorations, handler: st
   return [...matches, methods.get(handler)].flatMap((declaration) => declaration?.middleware ?? [])
 }
 
-/** The middleware of a class that also runs for everything nested in its items. `except` excludes only handlers of the class. */
+/** The middleware of a class that also runs for what is nested. `except` excludes its handlers only. */
 export function nestedMiddleware({ classes }: Decorations): AnyMiddleware[] {
   return classes.filter(({ only }) => !only).flatMap(({ middleware }) => middleware)
 }

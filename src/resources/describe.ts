@@ -5,12 +5,13 @@ import { checkMethod, type MethodDecoration } from './decorations.js'
 import type { DescriptionOptions } from './route-description.js'
 import type { ClassDecoration } from './use.js'
 
-/** The key of the metadata. The description of a class has the property name '', and `false` is its only value. */
+/** The key of the metadata. That of a class has the property name '', and the value `false`. */
 const key = Symbol('resource-kit:description')
 
 /**
- * Describes one of the seven handlers in the OpenAPI document of the application. For other handlers, `@Route` has the same
- * options. `@Describe(false)` leaves any handler, or all routes of a class, out of the document.
+ * Describes one of the seven handlers in the OpenAPI document of the application. For other handlers,
+ * `@Route` has the same options. `@Describe(false)` leaves any handler, or all routes of a class, out of the
+ * document.
  *
  * @example
  * \@Resource('/logins', { singular: true })
@@ -21,8 +22,8 @@ const key = Symbol('resource-kit:description')
  *   }
  * }
  *
- * @throws DeclarationError when a class or a method that is not one of the seven handlers has options, or when the member is
- *   static or is not a method
+ * @throws DeclarationError when a class or a method that is not one of the seven handlers has options, or
+ *   when the member is static or is not a method
  */
 export function Describe(description: false): ClassDecoration<never> & MethodDecoration
 export function Describe(description: DescriptionOptions): MethodDecoration
@@ -38,7 +39,7 @@ export function Describe(description: DescriptionOptions | false) {
   }
 }
 
-/** The own or inherited description of a handler; false if `@Describe(false)` excludes the handler or its whole class. */
+/** The description of a handler; false if `@Describe(false)` excludes it or its whole class. */
 export function descriptionOf(prototype: object, handler: string): DescriptionOptions | false {
   if (Reflect.getMetadata(key, prototype, '') === false) return false
   return Reflect.getMetadata(key, prototype, handler) ?? {}

@@ -9,7 +9,7 @@ export type CsvColumn<M> = {
 
 /** The options of an import. */
 export interface ImportOptions<M> {
-  /** A unique attribute by which a line finds the record that it updates. Without it, each line creates a record. */
+  /** A unique attribute by which a line finds the record that it updates. Without it, each line is new. */
   key?: AttributeOf<M> | 'id'
   /** The maximum number of lines (10,000). A longer file is 413. */
   maxLines?: number
@@ -18,15 +18,16 @@ export interface ImportOptions<M> {
 /** The options of `@Resource` for many records at once. */
 export interface ManyOptions<M, Action extends string> {
   /**
-   * The columns of the CSV file of the list, in this order: GET /parts.csv, or /parts with `Accept: text/csv`. `supplier.code` is
-   * an attribute of the record that `supplier_id` refers to.
+   * The columns of the CSV file of the list, in this order: GET /parts.csv, or /parts with
+   * `Accept: text/csv`. `supplier.code` is an attribute of the record that `supplier_id` refers to.
    */
   csv?: readonly CsvColumn<NoInfer<M>>[]
   /**
-   * Whether a CSV file can be imported: GET and POST /parts/import. Each line calls `create`, or `update` if the `key` finds a record.
+   * Whether a CSV file can be imported: GET and POST /parts/import. Each line calls `create`, or `update` if
+   * the `key` finds a record.
    */
   import?: true | ImportOptions<NoInfer<M>>
-  /** The handlers that can be called for many items: POST /parts/bulk/archive calls `archive` for each selected part. */
+  /** The handlers for many items: POST /parts/bulk/archive calls `archive` for each selected part. */
   bulk?: readonly Action[]
 }
 

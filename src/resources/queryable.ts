@@ -8,8 +8,9 @@ import { checkMethod, recordMethod, type MethodDecoration } from './decorations.
 export type Queryable<T = any> = Declaration<T>
 
 /**
- * Declares how clients may filter, sort and search the list that a handler returns. `ctx.paginate` applies only the declared
- * parameters of the request's query. The resource needs its model: `@Resource('/posts', { model: Post })`.
+ * Declares how clients may filter, sort and search the list that a handler returns. `ctx.paginate` applies
+ * only the declared parameters of the request's query. The resource needs its model:
+ * `@Resource('/posts', { model: Post })`.
  *
  * @example
  * \@Resource('/posts', { model: Post })
@@ -25,8 +26,9 @@ export type Queryable<T = any> = Declaration<T>
  *   }
  * }
  *
- * @throws DeclarationError when the member is static or is not a method, or when it has two declarations. The start of the
- *   application throws one when the declaration does not fit the model, or when a column is hidden
+ * @throws DeclarationError when the member is static or is not a method, or when it has two declarations. The
+ *   start of the application throws one when the declaration does not fit the model, or when a column is
+ *   hidden
  */
 export function Queryable<T>(queryable: Declaration<T>): MethodDecoration {
   return (target, name, descriptor) => {

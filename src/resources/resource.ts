@@ -6,7 +6,7 @@ import { DeclarationError, ResourceNotImplemented } from '../errors.js'
 import type { PolicyClass } from '../policies/policy.js'
 import type { ManyOptions } from './many-options.js'
 
-/** The handlers of a resource. Each handler responds to the request or throws. A returned Error is treated like a thrown one. */
+/** The handlers of a resource. Each responds to the request or throws. A returned Error is thrown. */
 export interface Resource extends SingularResource {
   /** GET /posts: the collection. */
   list(ctx: Context): unknown
@@ -28,7 +28,7 @@ export interface SingularResource {
   edit?(ctx: Context): unknown
 }
 
-/** A class of which each request has its own instance. The default type has no `list`, so that singular resources match, too. */
+/** A class with an instance for each request. By default without `list`, for singular resources, too. */
 // tsyringe calls the constructor with the dependencies it resolves, of any type.
 // oxlint-disable-next-line no-explicit-any
 export type ResourceClass<Handlers = SingularResource> = new (...dependencies: any[]) => Handlers
@@ -40,20 +40,21 @@ export interface ResourceOptions<M extends object = any, Action extends string =
   M,
   Action
 > {
-  /** The name of the item's parameter, which contains this property of the record. The default, `post_id`, contains its id. */
+  /** The name of the item's parameter, with this property of the record. The default is `post_id`. */
   param?: string
   /** Whether there is only one item, which has no id: `/session`, not `/sessions/{session_id}`. */
   singular?: boolean
   /** The model of the records that the resource serves: `Post`. */
   model?: new () => M
   /**
-   * The attributes of the model that requests may set: all that `ctx.bind(record)` copies. A handler can pass a shorter list
-   * to `ctx.bind`, and no longer one.
+   * The attributes of the model that requests may set: all that `ctx.bind(record)` copies. A handler can pass
+   * a shorter list to `ctx.bind`, and no longer one.
    */
   fields?: readonly AttributeOf<NoInfer<M>>[]
   /**
-   * Whether PUT, PATCH and DELETE requests must contain the version of the record that the client has seen (no), in `If-Match`
-   * or in the body. A request without it gets a 428, except from a form. The model needs a `@VersionColumn()`.
+   * Whether PUT, PATCH and DELETE requests must contain the version of the record that the client has seen
+   * (no), in `If-Match` or in the body. A request without it gets a 428, except from a form. The model needs
+   * a `@VersionColumn()`.
    */
   requireMatch?: boolean
   /** The policy of the model: who may see and change its records. */

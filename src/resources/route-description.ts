@@ -1,11 +1,11 @@
 import { DeclarationError } from '../errors.js'
 
-/** A class whose properties describe a body, for example a model. It is never instantiated, so it may be abstract. */
+/** A class whose properties describe a body, such as a model. It may be abstract: nobody creates one. */
 export type BodyClass = abstract new (...args: never[]) => object
 
 /**
- * The body of a response: a record of a class, a list of records (`[Post]`), a problem document with the errors, no body, or a
- * body of a media type (`'text/csv'`).
+ * The body of a response: a record of a class, a list of records (`[Post]`), a problem document with the
+ * errors, no body, or a body of a media type (`'text/csv'`).
  */
 export type RouteResponse = BodyClass | readonly [BodyClass] | 'problem' | 'empty' | `${string}/${string}`
 
@@ -16,17 +16,18 @@ export interface DescriptionOptions {
   /** Further text in Markdown. */
   description?: string
   /**
-   * Whether requests have a body, or the class that describes this body. By default, they have one unless the method is GET,
-   * HEAD or DELETE.
+   * Whether requests have a body, or the class that describes this body. By default, they have one unless the
+   * method is GET, HEAD or DELETE.
    */
   body?: boolean | BodyClass
   /**
-   * The responses of the route by status: `{ 200: Post, 409: 'problem' }`. They do not change what the route returns.
+   * The responses of the route by status: `{ 200: Post, 409: 'problem' }`. They do not change what the route
+   * returns.
    */
   responses?: Readonly<Record<number, RouteResponse>>
   /** The fields of the route's multipart form that are files. */
   files?: readonly string[]
-  /** The id of the operation in the OpenAPI document. The default is derived from the names of the handler and the path. */
+  /** The id of the operation in the OpenAPI document. The default is made of the handler and the path. */
   operationId?: string
   /** Whether clients should stop using the route. */
   deprecated?: boolean
@@ -49,7 +50,7 @@ export interface MiddlewareDescription {
   requestHeaders?: Readonly<Record<string, HeaderDescription>>
   /** The headers that the middleware sets in all responses. */
   headers?: Readonly<Record<string, HeaderDescription>>
-  /** The ways to authenticate, of which a request needs one. Others than `session` and `bearer` contain an OpenAPI scheme. */
+  /** The ways to authenticate, of which one is needed. All but `session` and `bearer` have a scheme. */
   security?: readonly ('session' | 'bearer' | { name: string; scheme: object })[]
 }
 

@@ -12,8 +12,8 @@ import {
 const methods: readonly RouteMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
 /**
- * Declares a route for a method of a resource class. A method can have several routes. A subclass that overrides the
- * method inherits them, unless it declares routes again.
+ * Declares a route for a method of a resource class. A method can have several routes. A subclass that
+ * overrides the method inherits them, unless it declares routes again.
  *
  * @example
  * \@Resource('/posts')
@@ -24,11 +24,12 @@ const methods: readonly RouteMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'
  *   }
  * }
  *
- * @param path the path below that of the resource. It can begin with the parameter of the item: `{post_id}`, or
- *   `{id}` in a class that is mounted in several places
- * @throws DeclarationError when `method` is none of the HTTP methods, or when the decorated member is static, is not a method,
- *   or is one of the seven handlers. Mounting throws one when the path begins with the parameter of another resource, when
- *   another handler has the same HTTP method and path, or when `summary`, `body`, `responses` or `files` is wrong
+ * @param path the path below that of the resource. It can begin with the parameter of the item: `{post_id}`,
+ *   or `{id}` in a class that is mounted in several places
+ * @throws DeclarationError when `method` is none of the HTTP methods, or when the decorated member is static,
+ *   is not a method, or is one of the seven handlers. Mounting throws one when the path begins with the
+ *   parameter of another resource, when another handler has the same HTTP method and path, or when `summary`,
+ *   `body`, `responses` or `files` is wrong
  */
 export function Route(method: RouteMethod, path: string, options: RouteOptions = {}): MethodDecoration {
   return <H extends Handler>(target: object, name: string, descriptor: TypedPropertyDescriptor<H>): void => {

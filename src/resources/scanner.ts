@@ -17,18 +17,19 @@ export interface ResourceDefinition {
   options: ResourceOptions
   /** The class of `@Parent`. */
   parent: ResourceClass | undefined
-  /** The actions with a route, in mount order: the five required ones, and new and edit if they are implemented. */
+  /** The actions with a route, in mount order: five, and new and edit if implemented. */
   actions: Action[]
   /** The routes and middleware of its decorators. */
   decorations: Decorations
 }
 
 /**
- * Reads the metadata of a resource class, and finds the handlers that it does not inherit from `BaseResource`.
+ * Reads the metadata of a resource class, and finds the handlers that it does not inherit from
+ * `BaseResource`.
  *
- * @throws DeclarationError when the class lacks a required handler, when a handler is not a method, when an option or
- *   `@Queryable` requires a model that is missing, when a singular resource has a list or a parameter, or when no route calls a
- *   decorated method
+ * @throws DeclarationError when the class lacks a required handler, when a handler is not a method, when an
+ *   option or `@Queryable` requires a model that is missing, when a singular resource has a list or a
+ *   parameter, or when no route calls a decorated method
  */
 export function scanResource(resource: ResourceClass): ResourceDefinition {
   if (typeof resource !== 'function') {

@@ -6,7 +6,7 @@ import { actions } from './actions.js'
 import { checkMethod, decorationsOf, recordClassMiddleware, recordMethod } from './decorations.js'
 import type { ClassMiddleware, MethodDecoration } from './decorations.js'
 
-/** The handlers that the middleware of a class runs for: only the named ones, or all except the named ones. */
+/** The handlers that the middleware of a class runs for: only the named ones, or all but those. */
 export type UseOptions<Name extends string = string> =
   | { only: readonly Name[]; except?: never }
   | { except: readonly Name[]; only?: never }
@@ -20,11 +20,12 @@ export type ClassDecoration<Name extends string> = (target: HandlerClass<Name>) 
 type HandlerClass<Name extends string> = new (...args: any[]) => Record<Name, Handler>
 
 /**
- * Registers middleware for a resource class or for one of its methods. After the middleware of the application, the middleware
- * of the class runs, then that of the method, each from top to bottom. In both, the middleware of a base class runs first.
+ * Registers middleware for a resource class or for one of its methods. After the middleware of the
+ * application, the middleware of the class runs, then that of the method, each from top to bottom. In both,
+ * the middleware of a base class runs first.
  *
- * Middleware of a class also runs for nested resources and for routes that are declared in the item's scope, unless `only`
- * limits it to some handlers. `except` excludes only handlers of the class itself.
+ * Middleware of a class also runs for nested resources and for routes that are declared in the item's scope,
+ * unless `only` limits it to some handlers. `except` excludes only handlers of the class itself.
  *
  * @example
  * \@Resource('/posts')
@@ -36,9 +37,9 @@ type HandlerClass<Name extends string> = new (...args: any[]) => Record<Name, Ha
  *   }
  * }
  *
- * @throws DeclarationError when no middleware is passed, when an argument is neither a middleware function nor a middleware
- *   class, when `only` or `except` names a handler that the class lacks, when a class has both or a method has one of them, or
- *   when the decorated member is static or is not a method
+ * @throws DeclarationError when no middleware is passed, when an argument is neither a middleware function
+ *   nor a middleware class, when `only` or `except` names a handler that the class lacks, when a class has
+ *   both or a method has one of them, or when the decorated member is static or is not a method
  */
 export function Use<Name extends string>(
   ...args: [first: AnyMiddleware, ...more: AnyMiddleware[], options: UseOptions<Name>]

@@ -2,10 +2,11 @@ import type { Context } from '../context.js'
 import { BadBaseUrl, MissingBaseUrl } from '../errors.js'
 
 /**
- * Returns the address of the application without a slash at its end: `BASE_URL`, else the origin of the request. In
- * production the origin is not used, because a client chooses it by its `Host` header.
+ * Returns the address of the application without a slash at its end: `BASE_URL`, else the origin of the
+ * request. In production the origin is not used, because a client chooses it by its `Host` header.
  *
- * @throws MissingBaseUrl in production without `BASE_URL`, BadBaseUrl when it isn't an HTTP URL, or has a query or a fragment
+ * @throws MissingBaseUrl in production without `BASE_URL`, BadBaseUrl when it isn't an HTTP URL, or has a
+ *   query or a fragment
  */
 export function applicationUrl({ env, protocol, host }: Pick<Context, 'env' | 'protocol' | 'host'>): string {
   const baseUrl = configuredBaseUrl()

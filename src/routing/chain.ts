@@ -1,8 +1,8 @@
 import type { Context, Middleware } from '../context.js'
 
 /**
- * Composes middleware like koa-compose, except that a middleware with `callsAgain` may call `next` several times, for example to
- * retry a transaction.
+ * Composes middleware like koa-compose, except that a middleware with `callsAgain` may call `next` several
+ * times, for example to retry a transaction.
  */
 export function chain(middleware: readonly Middleware[]): (ctx: Context) => Promise<unknown> {
   return function run(ctx) {

@@ -41,7 +41,7 @@ export interface RouteResource {
   isSingular: boolean
   /** Whether the resource has HTML pages, so that other pages link to it. */
   hasPages: boolean
-  /** The path parameter of the item, which the path of a singular resource lacks. Other parameters are those of its parents. */
+  /** The path parameter of the item, none if it is singular. Others are those of its parents. */
   param: string
   /** The property of a record whose value is in the path, if it is not the id: `slug`. */
   itemKey?: string | undefined
@@ -51,7 +51,7 @@ export interface RouteResource {
   parentKeys: readonly string[]
   /** `/posts/{post_id}`, or `/session` of a singular resource. */
   itemPath: string
-  /** The path of the item in which the resource is nested, or of a group with parameters; empty if there is neither. */
+  /** The path of the item that contains the resource, or of a group with parameters; else empty. */
   parentPath: string
   /** The class of the resource. */
   class: { readonly prototype: object }
@@ -67,13 +67,13 @@ export interface RouteResource {
   policies: readonly DeclaredPolicy[]
   /** The options for many records at once; undefined if the resource has none. */
   many?: AnyManyOptions | undefined
-  /** The kind of the route, if it is for many records. It calls the handler for each of them, except for the page of the import. */
+  /** The kind of the route, if it is for many records. It calls the handler for each, except the page. */
   forMany?: ForMany | undefined
   /** The routes of the seven handlers and of each `@Route`, by the names of the handlers. */
   routes: ReadonlyMap<string, DeclaredRoute>
 }
 
-/** The methods whose bodies are ignored, unless a route declares a body (RFC 9110, sections 9.3.1, 9.3.2 and 9.3.5). */
+/** The methods whose bodies are ignored, unless a route declares a body (RFC 9110, section 9.3). */
 const BODILESS_METHODS = ['GET', 'HEAD', 'DELETE']
 
 /** One row of the routing table. */
@@ -90,7 +90,7 @@ export class DeclaredRoute {
   readonly parents: readonly PathParent[]
   /** `postPath`; undefined if another route has the name that would be derived from the path. */
   name: string | undefined
-  /** Whether the name was derived from the path. If so, another route that declares the same name receives it. */
+  /** Whether the name was derived from the path. If so, a route that declares the name gets it. */
   readonly hasDefaultName: boolean
   /** `PostsResource.list` */
   readonly handlerName: string
@@ -115,8 +115,8 @@ export class DeclaredRoute {
   readonly run: (ctx: Context) => Promise<unknown>
 
   /**
-   * @throws DeclarationError when the path, an alias, the host or the description is malformed, or when a parameter is in the
-   *   path and in the host
+   * @throws DeclarationError when the path, an alias, the host or the description is malformed, or when a
+   *   parameter is in the path and in the host
    * @internal
    */
   constructor(options: RouteDeclaration, order: number) {
@@ -163,7 +163,7 @@ export class DeclaredRoute {
     return this.pattern.fill(args, this.name)
   }
 
-  /** Whether the application has written the handler. `BaseResource` has the others, which respond with 404. */
+  /** Whether the application has the handler. `BaseResource` has the others, which respond with 404. */
   get isWritten(): boolean {
     const action = this.resource?.action
     return action === undefined || this.declared !== Reflect.get(BaseResource.prototype, action)

@@ -2,7 +2,7 @@ import { hasStatus } from '../common/has-status.js'
 import { isPlainObject } from '../common/plain-object.js'
 import type { Context, Handler, Middleware } from '../context.js'
 
-/** Converts a handler to a middleware, the last one of its route. It throws an Error that the handler returns. */
+/** Converts a handler to a middleware, the last one of its route. It throws a returned Error. */
 export function toMiddleware(handler: Handler, handlerName: string): Middleware {
   return async function handle(ctx) {
     const result = await handler(ctx)
@@ -17,7 +17,7 @@ export function toMiddleware(handler: Handler, handlerName: string): Middleware 
   }
 }
 
-/** Serializes an object now. Koa would do so after the commit, when an error can no longer roll back the transaction. */
+/** Serializes an object now. After the commit, as in Koa, an error could no longer roll back. */
 function writeJson(ctx: Context, body: object): void {
   const json = JSON.stringify(body)
   if (!ctx.response.get('Content-Type')) ctx.type = 'json'

@@ -29,7 +29,7 @@ export function listManyRoutes(
   ]
 }
 
-/** The middleware of a route for many records, which runs once: that of each handler that the route may call. */
+/** The middleware of a route for many records, which runs once: those of all its handlers. */
 export function middlewareForMany(
   { decorations, options }: ResourceDefinition,
   handler: string,

@@ -38,23 +38,25 @@ export interface RoutingMembers {
   readonly _matchedRoute: string | RegExp | undefined
 
   /**
-   * Returns the path of a named route: `ctx.pathFor('postPath', post)`, `ctx.pathFor('postsPath', { page: 2 })`.
+   * Returns the path of a named route: `ctx.pathFor('postPath', post)`,
+   * `ctx.pathFor('postsPath', { page: 2 })`.
    *
    * @throws UnknownRoute when there is no route with this name, MissingParameter when a parameter is missing
    */
   pathFor<Name extends PathName>(name: Name, ...args: PathArguments<Name>): string
 
   /**
-   * Returns the URL of a named route, for example for a mail: `ctx.urlFor('postPath', post)`. It begins with `BASE_URL`, or
-   * with the origin of the request if `BASE_URL` is not set, except in production.
+   * Returns the URL of a named route, for example for a mail: `ctx.urlFor('postPath', post)`. It begins with
+   * `BASE_URL`, or with the origin of the request if `BASE_URL` is not set, except in production.
    *
-   * @throws UnknownRoute, MissingParameter, MissingBaseUrl in production when `BASE_URL` is not set, BadBaseUrl
+   * @throws UnknownRoute, MissingParameter, MissingBaseUrl in production when `BASE_URL` is not set,
+   *   BadBaseUrl
    */
   urlFor<Name extends PathName>(name: Name, ...args: PathArguments<Name>): string
 
   /**
-   * Returns the path of a record of the request's resource, below the same parents; undefined for other values, and for a
-   * record without an id.
+   * Returns the path of a record of the request's resource, below the same parents; undefined for other
+   * values, and for a record without an id.
    *
    * @internal
    */
@@ -63,7 +65,8 @@ export interface RoutingMembers {
   /**
    * Returns the path and query of the request, changed for another page of its list.
    *
-   * @param position the parameters that select the page, such as `page` or `after`; undefined removes a parameter
+   * @param position the parameters that select the page, such as `page` or `after`; undefined removes a
+   *   parameter
    * @internal
    */
   pageUrl(position: Record<string, string | undefined>): string
@@ -113,8 +116,8 @@ export function routingMembers(table: RouteTable): RoutingMembers & ThisType<Con
 const patternOf = memoize((path) => new PathPattern(path))
 
 /**
- * Returns a request's path as a relative reference (RFC 3986, section 4.2): percent-encoded, and never beginning with two
- * slashes, which would lead to another host.
+ * Returns a request's path as a relative reference (RFC 3986, section 4.2): percent-encoded, and never
+ * beginning with two slashes, which would lead to another host.
  */
 function encodeReference(path: string): string {
   const encoded = canonicalPath(path)

@@ -22,8 +22,9 @@ export interface ResourcePaths {
 }
 
 /**
- * Returns the routes of a resource in the order in which they are mounted, so that none of the seven handlers receives the
- * requests of a `@Route`: `/posts/drafts` precedes `/posts/{post_id}`. `update` handles PATCH, too, unless a `@Route` does.
+ * Returns the routes of a resource in the order in which they are mounted, so that none of the seven handlers
+ * receives the requests of a `@Route`: `/posts/drafts` precedes `/posts/{post_id}`. `update` handles PATCH,
+ * too, unless a `@Route` does.
  *
  * @throws DeclarationError when two handlers have the same method and path
  */
@@ -38,7 +39,7 @@ export function sortForMounting(routes: readonly HandlerRoute[], paths: Resource
 /** The ranks of the seven handlers. A `@Route` has a rank between or after them. */
 const ranks = new Map(Object.entries({ list: 0, create: 0, new: 2, show: 2, update: 4, destroy: 4, edit: 4 }))
 
-/** Returns the rank of a route. A lower rank is mounted first; routes of one rank stay in the order of declaration. */
+/** Returns the rank of a route. Lower ranks are mounted first; one rank keeps the declared order. */
 function rankOf(route: HandlerRoute, { collection, item }: ResourcePaths): number {
   const rank = route.forMany ? undefined : ranks.get(route.handler)
   if (rank !== undefined) return rank

@@ -13,11 +13,11 @@ export interface PathParent {
   property: string
 }
 
-/** The properties that all declarations in a scope have in common. In the application's own scope, they are empty. */
+/** The properties of all declarations in a scope. In the application's scope, they are empty. */
 export class Mount {
   /** The prefix of the paths in the scope: `/posts/{post_id}` in the scope of an item. */
   readonly path: string = ''
-  /** One object for the application and for each group and host around the declarations, the outermost first. */
+  /** One object for the application and each group and host around them, the outermost first. */
   readonly scopes: readonly object[] = [{}]
   /** The virtual host: `{tenant}.example.com`. */
   readonly host: string | undefined

@@ -2,8 +2,8 @@ import type { Model } from '../models/model.js'
 import type { PathArgument } from './path.js'
 
 /**
- * The names of the application's routes, each with the parameters of its path. `kit build` and `kit dev` write them to
- * `.kit/routes.d.ts`. Without this file, any string compiles as a name.
+ * The names of the application's routes, each with the parameters of its path. `kit build` and `kit dev`
+ * write them to `.kit/routes.d.ts`. Without this file, any string compiles as a name.
  */
 // The application's `.kit/routes.d.ts` adds the members.
 // oxlint-disable-next-line no-empty-interface, no-empty-object-type
@@ -17,7 +17,7 @@ export type PathArguments<Name> = Name extends keyof Paths ? ArgumentsFor<Paths[
 
 declare const pathParams: unique symbol
 
-/** The parameters of a request's path, by name. The mark distinguishes them from other objects, which may lack a parameter. */
+/** The parameters of a request's path, by name. The mark tells them from objects that may lack one. */
 export interface PathParams extends Record<string, string> {
   readonly [pathParams]: true
 }
@@ -26,7 +26,7 @@ type Value = string | number | bigint
 
 type Query = { readonly [name: string]: unknown }
 
-/** Values and records in the order of the parameters, an object with all parameters and the query, or `ctx.params`. */
+/** Values and records in the order of the parameters, an object of parameters and query, or `ctx.params`. */
 type ArgumentsFor<Params> = Params extends readonly string[]
   ?
       | [...positions: Positions<Params>, query?: Query]
@@ -37,8 +37,8 @@ type ArgumentsFor<Params> = Params extends readonly string[]
 type ByName<Params extends readonly string[]> = Query & { readonly [Name in Params[number]]: Value | Model }
 
 /**
- * A value or a record for each parameter. The first parameters can be omitted, if the first argument is a record that has them as
- * attributes: a comment with `post_id`. `Keys` are the omitted parameters.
+ * A value or a record for each parameter. The first parameters can be omitted, if the first argument is a
+ * record that has them as attributes: a comment with `post_id`. `Keys` are the omitted parameters.
  */
 type Positions<Params, Keys extends string = never> = Params extends readonly [
   infer Own extends string,

@@ -4,7 +4,7 @@ import { BadRequest, DeclarationError, MissingParameter } from '../errors.js'
 /** A part of a path: text, a `{post_id}` parameter, or a wildcard `{*file}` that spans several segments. */
 type Token = { kind: 'text'; text: string } | { kind: 'param' | 'rest'; name: string }
 
-/** An argument of a path helper: a parameter's value, a record (for its id), or an object of parameters and query keys. */
+/** An argument of a path helper: a value, a record (for its id), or an object of parameters and query. */
 export type PathArgument = string | number | bigint | boolean | null | undefined | object
 
 /** The path of a route, as it is declared: `/posts/{post_id}`. */
@@ -17,7 +17,7 @@ export class PathPattern {
   /** The result of `findSurroundings`, computed on first use. */
   private surroundings: readonly [before?: string, after?: string] | undefined
 
-  /** @throws DeclarationError when the path does not begin with a slash, or a parameter is malformed or repeated */
+  /** @throws DeclarationError when the path lacks its slash, or a parameter is malformed or repeated */
   constructor(path: string) {
     if (path !== '' && !path.startsWith('/')) {
       throw new DeclarationError(`The path "${path}" does not begin with a slash. Write "/${path}".`)
@@ -36,9 +36,10 @@ export class PathPattern {
   }
 
   /**
-   * Returns the path with its parameters filled in. The arguments are an object of parameters, whose other keys become the
-   * query, or values and records in the order of the parameters. A record's attributes fill parameters, too: a comment with
-   * `post_id` is sufficient for `/posts/{post_id}/comments/{comment_id}`. Superfluous arguments are ignored.
+   * Returns the path with its parameters filled in. The arguments are an object of parameters, whose other
+   * keys become the query, or values and records in the order of the parameters. A record's attributes fill
+   * parameters, too: a comment with `post_id` is sufficient for `/posts/{post_id}/comments/{comment_id}`.
+   * Superfluous arguments are ignored.
    *
    * @param helper the name of the path helper, for messages: `postPath`
    * @throws MissingParameter when a parameter has no value, or an empty one
@@ -54,7 +55,7 @@ export class PathPattern {
     return `/${parts.join('/').replace(/^\/+/, '')}${toSearch(query)}`
   }
 
-  /** Fills at most one parameter, by a string or the id of a record; else undefined. Without it, an index page takes 11 % more CPU time. */
+  /** Fills at most one parameter by a string or an id. Without it, an index takes 11 % more CPU time. */
   private fillFast(args: readonly PathArgument[]): string | undefined {
     const [before, after] = (this.surroundings ??= this.findSurroundings())
     if (before === undefined || args.length !== this.params.length) return undefined
@@ -64,7 +65,7 @@ export class PathPattern {
     return typeof value === 'string' && value !== '' ? before + encodeSegment(value) + after : undefined
   }
 
-  /** Returns the parts before and after the only parameter. Without a parameter, there is one part; with several, none. */
+  /** The parts before and after the only parameter. Without one, there is one part; with several, none. */
   private findSurroundings(): readonly [before?: string, after?: string] {
     if (this.params.length > 1 || this.segments.flat().some(({ kind }) => kind === 'rest')) return []
     const parts = this.segments.flatMap((tokens) => ['/', ...tokens.map(toText)])
@@ -84,7 +85,8 @@ export class PathPattern {
         else query[key] = value
     }
     const unfilled = this.params.filter((name) => !values.has(name))
-    // If there are fewer arguments than parameters, they fill the last ones. The attributes of records then fill the others.
+    // If there are fewer arguments than parameters, they fill the last ones. The attributes of records then
+    // fill the others.
     const targets = unfilled.slice(-positional.length)
     for (const [index, value] of positional.entries()) {
       const name = targets[index]
@@ -111,8 +113,8 @@ function findUnsaved(args: readonly PathArgument[]): string | undefined {
 }
 
 /**
- * Returns a request's path in canonical form, in which routes are compared: each segment is decoded and encoded again,
- * and there is no trailing slash.
+ * Returns a request's path in canonical form, in which routes are compared: each segment is decoded and
+ * encoded again, and there is no trailing slash.
  *
  * @throws BadRequest (400) when the percent-encoding is malformed
  */

@@ -16,12 +16,12 @@ import { PathPattern } from './path.js'
 import { sortForMounting, type HandlerRoute, type ResourcePaths } from './mount-order.js'
 
 /**
- * Creates the routes of a resource in mount order, for the seven handlers and for each `@Route`, and the mount of its item, in
- * which further routes may be declared.
+ * Creates the routes of a resource in mount order, for the seven handlers and for each `@Route`, and the
+ * mount of its item, in which further routes may be declared.
  *
  * @param path the path of the collection, including its parents'
- * @throws DeclarationError when the path does not end in a word that names the resource, when the path of a `@Route` is
- *   wrong, or when a dependency of the resource or of a middleware class cannot be injected
+ * @throws DeclarationError when the path does not end in a word that names the resource, when the path of a
+ *   `@Route` is wrong, or when a dependency of the resource or of a middleware class cannot be injected
  */
 export function createResourceRoutes(
   definition: ResourceDefinition,
@@ -31,7 +31,7 @@ export function createResourceRoutes(
 ): { item: Mount; routes: RouteDeclaration[]; routesByHandler: Map<string, DeclaredRoute> } {
   const { resource, options, decorations } = definition
   checkPath(path, resource.name)
-  const { singular: isSingular = false, model, fields, policy, requireMatch: requiresMatch } = options
+  const { singular: isSingular = false, model, policy } = options
   const names = resourceNames(path, isSingular)
   const param = options.param ?? names.param
   const itemKey = param === names.param ? undefined : param
@@ -48,35 +48,17 @@ export function createResourceRoutes(
     ...listDecoratedRoutes(definition, path, isSingular ? undefined : param),
     ...listManyRoutes(options, path),
   ]
-  const many = hasMany(options) ? options : undefined
   const routesByHandler = new Map<string, DeclaredRoute>()
+  const { plural, singular } = names
+  const own = { plural, singular, isSingular, param, itemKey, itemPath, policies, routes: routesByHandler }
+  const shared = { ...own, ...resourceOf(definition, mount, path) }
   const routes = sortForMounting(handlerRoutes, paths).map(({ handler, forMany, ...route }) => ({
     ...route,
     host: mount.host,
     scopes: mount.scopes,
     parents: mount.parents,
     handlerName: `${resource.name}.${handler}`,
-    resource: {
-      plural: names.plural,
-      singular: names.singular,
-      isSingular,
-      hasPages: options.pages ?? true,
-      param,
-      itemKey,
-      requiresMatch,
-      parentKeys: mount.parents.map(({ key }) => key),
-      itemPath,
-      parentPath: parentPathOf(path, mount.itemPath),
-      class: resource,
-      action: handler,
-      model,
-      fields,
-      queryable: decorations.methods.get(handler)?.queryable,
-      policies,
-      many,
-      forMany,
-      routes: routesByHandler,
-    },
+    resource: { ...shared, action: handler, queryable: decorations.methods.get(handler)?.queryable, forMany },
     middleware: appendMiddleware(
       forMany ? middlewareForMany(definition, handler, forMany) : handlerMiddleware(decorations, handler),
     ),
@@ -86,10 +68,22 @@ export function createResourceRoutes(
   const key = { param: isSingular ? undefined : param, property: itemKey ?? 'id' }
   const parents = [...mount.parents, { key: names.param, model, ...key }]
   const middleware = appendMiddleware(nestedMiddleware(decorations))
+  const item = mount.with({ path: itemPath, itemPath, parents, policies, middleware })
+  return { item, routes, routesByHandler }
+}
+
+/** The part of a resource that does not depend on the names of its paths. */
+function resourceOf({ resource, options }: ResourceDefinition, mount: Mount, path: string) {
+  const { model, fields, pages: hasPages = true, requireMatch: requiresMatch } = options
   return {
-    item: mount.with({ path: itemPath, itemPath, parents, policies, middleware }),
-    routes,
-    routesByHandler,
+    class: resource,
+    model,
+    fields,
+    hasPages,
+    requiresMatch,
+    many: hasMany(options) ? options : undefined,
+    parentKeys: mount.parents.map(({ key }) => key),
+    parentPath: parentPathOf(path, mount.itemPath),
   }
 }
 
@@ -101,7 +95,7 @@ function checkPath(path: string, name: string): void {
   )
 }
 
-/** Returns a function that creates the middleware of a handler, with a guard if it writes and has policies. */
+/** Returns a function that creates the middleware of a handler, with a guard if it has policies. */
 function handlerFactory({ resource, options }: ResourceDefinition, injector: Injector, hasPolicies: boolean) {
   const callWithResource = injector.factory<object>(resource)
   return (name: string, method: string): Middleware => {
@@ -123,7 +117,7 @@ function guard(handler: Middleware): Middleware {
   return Object.defineProperty(check, 'name', { value: handler.name })
 }
 
-/** Returns the path of the parent's item, or the longer path up to the last parameter if a group below the parent has one. */
+/** The path of the parent's item, or a longer one up to the last parameter of a group below it. */
 function parentPathOf(path: string, parentItem: string): string {
   const end = path.lastIndexOf('}') + 1
   return end > parentItem.length ? path.slice(0, end) : parentItem
@@ -159,8 +153,8 @@ function listDecoratedRoutes(
 }
 
 /**
- * Returns the full path of a `@Route`: `/drafts` becomes `/posts/drafts`, and `/{post_id}/publish` or `/{id}/publish`
- * becomes `/posts/{post_id}/publish`.
+ * Returns the full path of a `@Route`: `/drafts` becomes `/posts/drafts`, and `/{post_id}/publish` or
+ * `/{id}/publish` becomes `/posts/{post_id}/publish`.
  *
  * @param param the parameter of an item: `post_id`; undefined for a singular resource
  * @throws DeclarationError when the path begins with any other parameter

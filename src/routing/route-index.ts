@@ -12,8 +12,9 @@ interface Node<Entry> {
 }
 
 /**
- * A tree of path segments that finds the candidate routes of a request. The cost depends on the length of the path and not
- * on the number of routes. The regular expression of @koa/router then decides whether a candidate matches.
+ * A tree of path segments that finds the candidate routes of a request. The cost depends on the length of the
+ * path and not on the number of routes. The regular expression of @koa/router then decides whether a
+ * candidate matches.
  */
 export class RouteIndex<Entry> {
   private readonly root: Node<Entry> = createNode()

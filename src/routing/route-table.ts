@@ -9,7 +9,7 @@ import { RouteIndex } from './route-index.js'
 import { DeclaredRoute, type RouteDeclaration } from './declared-route.js'
 import type { StaticFolder } from './static-folder.js'
 
-/** A layer of the router: one path of a route, and the function that runs the route. Tracing tools wrap the function. */
+/** A layer of the router: a path of a route, and what runs it. Tracing tools wrap that. */
 export interface RouteLayer extends Pick<Layer, 'path' | 'regexp' | 'paramNames'> {
   stack: Array<(ctx: Context) => Promise<unknown>>
 }
@@ -40,7 +40,7 @@ export class RouteTable {
   readonly helpers: Record<string, (...args: PathArgument[]) => string> = {}
   /** The first page of each resource, for links, by `parentPath` of the resource. */
   private readonly firstPages = new Map<string, DeclaredRoute[]>()
-  /** The router with a layer for each path of each route, in the order of declaration. Tools for Koa read it. */
+  /** The router with a layer for each path of each route, in declared order. Tools for Koa read it. */
   readonly router = new Router({ sensitive: true })
   private readonly index = new RouteIndex<PathEntry>()
   /** The entries of the index by their path in the router's syntax. */
@@ -98,7 +98,7 @@ export class RouteTable {
     return entries.length > 1 ? matches.toSorted((a, b) => a.route.order - b.route.order) : matches
   }
 
-  /** Returns the first page of each resource that is nested in an item. Without an item, of those that aren't nested. */
+  /** Returns the first page of each resource in an item; without an item, of those that aren't nested. */
   firstPagesOf(itemPath = ''): readonly DeclaredRoute[] {
     return this.firstPages.get(itemPath) ?? []
   }
@@ -117,7 +117,8 @@ export class RouteTable {
   private register(pattern: PathPattern, route: DeclaredRoute): void {
     const path = pattern.toRouterPath()
     const run = (ctx: unknown): Promise<unknown> => route.run(ctx as Context)
-    // The router calls the function with our context. `register` returns a layer for one path, and the router for a list.
+    // The router calls the function with our context. `register` returns a layer for one path, and the router
+    // for a list.
     const layer = this.router.register(path, [...route.methods], run) as unknown as RouteLayer
     const existing = this.entries.get(path)
     if (existing) {
@@ -129,7 +130,7 @@ export class RouteTable {
     this.index.add(pattern, entry)
   }
 
-  /** Registers the name of a route. A default name belongs to the first path, unless another route declares the name. */
+  /** Registers the name of a route. A default name belongs to the first path, unless another declares it. */
   private claimName(name: string, route: DeclaredRoute): void {
     const owner = this.routesByName.get(name)
     if (owner && owner.path !== route.path) {
@@ -154,14 +155,14 @@ function createNameError(name: string, owner: DeclaredRoute, route: DeclaredRout
   )
 }
 
-/** Whether a route is the first page of its resource: the list, or the page of a singular resource that has one. */
+/** Whether a route is its resource's first page: the list, or the page of a singular resource with one. */
 function isFirstPage({ resource, isWritten }: DeclaredRoute): boolean {
   return (
     isWritten && resource?.hasPages === true && resource.action === (resource.isSingular ? 'show' : 'list')
   )
 }
 
-/** Whether two routes have a `@Route` method of the same name. This is usually one method, mounted twice or inherited. */
+/** Whether routes have a `@Route` method of the same name. Usually it is one, mounted twice or inherited. */
 function isMountedTwice({ resource }: DeclaredRoute, other: DeclaredRoute): boolean {
   if (!resource || resource.action !== other.resource?.action) return false
   return !actions.some(({ handler }) => handler === resource.action)

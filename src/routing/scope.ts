@@ -19,8 +19,8 @@ import { StaticFolder } from './static-folder.js'
 declare module '../context.js' {
   interface Extension {
     /**
-     * Declares routes and middleware in the scope that is extended: the application, a group or a host. Each scope can have its own
-     * extension of this kind.
+     * Declares routes and middleware in the scope that is extended: the application, a group or a host. Each
+     * scope can have its own extension of this kind.
      */
     declare?(scope: Scope): void
   }
@@ -53,7 +53,7 @@ export class Declarations {
     if (extension && !this.extensions.has(extension)) this.addHooks(extension, middleware)
   }
 
-  /** @throws DeclarationError when there is another extension of its name, except that each scope can declare routes of one */
+  /** @throws DeclarationError for another extension of its name, unless it declares routes */
   addExtension(extension: Extension): void {
     const { name, middleware, declare } = extension
     const isTaken = [...this.extensions.keys()].some((other) => 'name' in other && other.name === name)
@@ -72,8 +72,8 @@ export class Declarations {
 }
 
 /**
- * A scope in which routes are declared: the application, a group, a virtual host, or the item of a resource. A route
- * runs the middleware registered above it.
+ * A scope in which routes are declared: the application, a group, a virtual host, or the item of a resource.
+ * A route runs the middleware registered above it.
  */
 export class Scope {
   /** @internal */
@@ -84,7 +84,8 @@ export class Scope {
   ) {}
 
   /**
-   * Registers middleware for everything that is declared below: functions, or classes that are instantiated for each request.
+   * Registers middleware for everything that is declared below: functions, or classes that are instantiated
+   * for each request.
    *
    * @throws DeclarationError when an argument is neither, or when a dependency of a class is wrong
    */
@@ -97,11 +98,11 @@ export class Scope {
   }
 
   /**
-   * Adds extensions, which belong to the application for as long as it lives: `app.extend(jobs)`. An extension that was added already
-   * changes nothing.
+   * Adds extensions, which belong to the application for as long as it lives: `app.extend(jobs)`. An
+   * extension that was added already changes nothing.
    *
-   * @throws DeclarationError when an argument is not an extension, when the application has another extension of its name, or when a
-   *   dependency of a class is wrong
+   * @throws DeclarationError when an argument is not an extension, when the application has another extension
+   *   of its name, or when a dependency of a class is wrong
    */
   extend(...extensions: Extension[]): this {
     for (const extension of extensions) {
@@ -144,14 +145,14 @@ export class Scope {
     return this.route('HEAD', path, handler, options)
   }
 
-  /** Declares a route for OPTIONS. Without this route, an existing path returns 204 with the `Allow` header. */
+  /** Declares a route for OPTIONS. Else an existing path returns 204 with the `Allow` header. */
   options(path: string, handler: Handler, options?: RouteOptions): DeclaredRoute {
     return this.route('OPTIONS', path, handler, options)
   }
 
   /**
-   * Redirects GET requests to another path, which may have the same parameters, also in its query and its fragment. Keeps the
-   * query of the request.
+   * Redirects GET requests to another path, which may have the same parameters, also in its query and its
+   * fragment. Keeps the query of the request.
    *
    * @param to a path from the root, also within a group, or the URL of another site
    * @param status 301, 302, 303, 307 or 308
@@ -197,9 +198,10 @@ export class Scope {
    * Declares the routes of a resource, at the path of its `@Resource` or at the given one. A class with
    * `@Parent` is mounted below its parent's item.
    *
-   * @returns the scope of the item, for nested resources and further routes: `posts.post('/publish', publish)`
-   * @throws DeclarationError when the resource has no path, lacks a handler or has two for one method and path, or its
-   *   parent is not declared yet, or declared more than once
+   * @returns the scope of the item, for nested resources and further routes:
+   *   `posts.post('/publish', publish)`
+   * @throws DeclarationError when the resource has no path, lacks a handler or has two for one method and
+   *   path, or its parent is not declared yet, or declared more than once
    */
   resource(resource: ResourceClass): Scope
   resource(path: string, resource: ResourceClass): Scope
@@ -216,7 +218,8 @@ export class Scope {
   }
 
   /**
-   * Serves the files of a folder to GET and HEAD. The folder matches every path below its own, so declare it last.
+   * Serves the files of a folder to GET and HEAD. The folder matches every path below its own, so declare it
+   * last.
    *
    * @param folder relative to the working directory
    */
@@ -278,8 +281,8 @@ export class Scope {
   }
 
   /**
-   * Returns where a resource is mounted: in this scope, if the resource has no parent or the scope belongs to an item; else in the
-   * item of its parent, with the middleware of both.
+   * Returns where a resource is mounted: in this scope, if the resource has no parent or the scope belongs to
+   * an item; else in the item of its parent, with the middleware of both.
    */
   private mountFor({ resource, parent }: ResourceDefinition): Mount {
     if (!parent || this.mount.parents.length > 0) return this.mount

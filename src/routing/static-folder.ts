@@ -32,9 +32,10 @@ export class StaticFolder {
   }
 
   /**
-   * Returns the part of a request's path after the prefix, in canonical form, which is the path of a file in the folder. There is
-   * none if `send` would read the path as another one, which may belong to another folder: it normalizes `//` and `/../`, and
-   * decodes slashes. Windows separates folders by backslashes, too.
+   * Returns the part of a request's path after the prefix, in canonical form, which is the path of a file in
+   * the folder. There is none if `send` would read the path as another one, which may belong to another
+   * folder: it normalizes `//` and `/../`, and decodes slashes. Windows separates folders by backslashes,
+   * too.
    */
   fileOf(path: string): string | undefined {
     const canonical = canonicalPath(path)

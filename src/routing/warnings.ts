@@ -8,7 +8,8 @@ import type { PathPattern } from './path.js'
 import type { RouteTable } from './route-table.js'
 
 /**
- * Returns a warning for each path that no request reaches, because an earlier declaration matches the same requests.
+ * Returns a warning for each path that no request reaches, because an earlier declaration matches the same
+ * requests.
  *
  * @throws DeclarationError when two resources are at one path
  */
@@ -34,7 +35,8 @@ function explainShadow(route: DeclaredRoute, pattern: PathPattern, table: RouteT
   const hostname = route.host?.sample ?? ''
   const [folder] = route.method === 'GET' ? table.foldersOf(pattern.path, { hostname }, route) : []
   if (folder) return `the static files at ${folder.prefix} are declared before it. Declare them last.`
-  // No static segment of an earlier route has this value, so only routes that match every value match the sample.
+  // No static segment of an earlier route has this value, so only routes that match every value match the
+  // sample.
   const sample = pattern.fill([Object.fromEntries(pattern.params.map((name) => [name, '~sample~']))])
   const earlier = table.match(hostname, sample).find((match) => match.route.handles(route.method))?.route
   if (!earlier || earlier === route) return undefined
@@ -42,7 +44,7 @@ function explainShadow(route: DeclaredRoute, pattern: PathPattern, table: RouteT
   return `${earlier.method} ${earlier.path} (${earlier.handlerName}) is declared before it and matches the same requests.`
 }
 
-/** Rejects a second resource at the same path, because the routes of the first resource take all of its requests. */
+/** Rejects a second resource at the same path, because the first one takes all its requests. */
 function rejectSecondResource(route: DeclaredRoute, earlier: DeclaredRoute): void {
   const [left, right] = [earlier.resource, route.resource]
   if (!left || !right || route.host?.pattern !== earlier.host?.pattern) return
@@ -61,7 +63,7 @@ function shapeOf(path: string): string {
   return path.replaceAll(/\{[^}]*\}/g, '{}')
 }
 
-/** Returns a warning for each method whose name differs by one letter from a handler that its class does not implement. */
+/** Returns a warning for each method whose name is a letter away from a handler that its class lacks. */
 export function findMisspelledHandlers(resources: Iterable<ResourceClass>): string[] {
   return [...resources].flatMap((resource) => {
     const missing = actionsOf(resource).filter((action) => !isImplemented(resource, action))
@@ -78,7 +80,7 @@ export function findMisspelledHandlers(resources: Iterable<ResourceClass>): stri
   })
 }
 
-/** The methods without decorators of a class and of its superclasses up to `BaseResource`, the seven handlers included. */
+/** The methods without decorators of a class and its superclasses below `BaseResource`, with handlers. */
 function undecoratedMethodsOf(resource: ResourceClass): string[] {
   const { methods: decorated } = decorationsOf(resource.prototype)
   const methods: string[] = []

@@ -19,13 +19,13 @@ export interface Timeouts {
   headersTimeout?: number
   /** For a whole request with its body (120,000), including a large upload. */
   requestTimeout?: number
-  /** For the next request of a connection (65,000). Set it longer than a load balancer's, so that this closes connections first. */
+  /** For a connection's next request (65,000). A balancer's should be shorter, to close first. */
   keepAliveTimeout?: number
-  /** For a client to read more of a response (60,000); 0 for no limit. The connection is closed up to 5 s after the timeout. */
+  /** For a client to read more of a response (60,000); 0 for no limit. It is closed up to 5 s later. */
   sendTimeout?: number
 }
 
-/** The milliseconds for which idle connections stay open after the source is closed, because a request may be on its way. */
+/** Milliseconds of idle connections after the source is closed: a request may be on its way. */
 const idleGrace = 500
 
 /** The maximum milliseconds for which new requests wait until those in flight are finished. */
@@ -38,14 +38,14 @@ const pollInterval = 20
 export interface ConnectionSource {
   /** Starts to accept connections. Returns the address. */
   open(port: number, host: string | undefined): Promise<string>
-  /** Stops accepting connections. When it resolves, the server has received all connections accepted before. */
+  /** Stops accepting connections. Then the server has received all connections accepted before. */
   close(): Promise<void>
 }
 
-/** The requests of a connection that are handled at a time. Further ones wait, and nothing more is read meanwhile. */
+/** The requests of a connection that are handled at a time. Others wait, and nothing more is read. */
 const maxInFlight = 8
 
-/** The maximum number of requests of a connection that wait. A client that sends more at once is disconnected. */
+/** The maximum number of requests of a connection that wait. A client with more is disconnected. */
 const maxWaiting = 100
 
 /** A request that has arrived, its response, and what handles them. */
@@ -56,7 +56,7 @@ interface ConnectionState {
   inFlight: Set<ServerResponse>
   /** The requests that wait until fewer are in flight. */
   waiting: Exchange[]
-  /** The bytes read when the last request and its response ended. If the socket has read more, another request has begun. */
+  /** The bytes read when the last request and its response ended. If more was read, another has begun. */
   bytesRead: number
 }
 
@@ -89,7 +89,8 @@ export class GracefulServer {
       socket.once('close', () => {
         state.waiting = []
         this.connections.delete(socket)
-        // Node closes only the response that is being sent. The others would keep their files and streams open.
+        // Node closes only the response that is being sent. The others would keep their files and streams
+        // open.
         for (const res of state.inFlight) if (!res.socket) res.destroy().emit('close')
       })
     })
@@ -99,15 +100,16 @@ export class GracefulServer {
    * Listens on a port; 0 takes any that is free.
    *
    * @returns the address: `http://127.0.0.1:3000`
-   * @throws PortInUse when another process listens there, AddressUnavailable when the system rejects the address
+   * @throws PortInUse when another process listens there, AddressUnavailable when the system rejects the
+   *   address
    */
   listen(port: number, host: string | undefined): Promise<string> {
     return this.source.open(port, host)
   }
 
   /**
-   * Stops accepting connections, waits for the requests in flight, and closes their connections. Idle connections are
-   * closed half a second later, because a request may be on its way.
+   * Stops accepting connections, waits for the requests in flight, and closes their connections. Idle
+   * connections are closed half a second later, because a request may be on its way.
    *
    * @param timeout milliseconds after which the remaining connections are closed
    */
@@ -130,9 +132,9 @@ export class GracefulServer {
   }
 
   /**
-   * Closes the source when the requests in flight are finished, or at the deadline. Requests that arrive in the meantime
-   * wait until the source is closed. If they were handled at once, busy clients would reconnect after each response, and
-   * there would never be a moment without new connections.
+   * Closes the source when the requests in flight are finished, or at the deadline. Requests that arrive in
+   * the meantime wait until the source is closed. If they were handled at once, busy clients would reconnect
+   * after each response, and there would never be a moment without new connections.
    */
   private async closeSource(deadline: number): Promise<void> {
     const responses = [...this.connections.values()].flatMap(({ inFlight }) => [...inFlight])
@@ -206,8 +208,8 @@ export class GracefulServer {
 }
 
 /**
- * Whether a connection has no request in flight and is not receiving one. Node's `closeIdleConnections` also closes a connection
- * on which a slow client still receives a response, which would be truncated.
+ * Whether a connection has no request in flight and is not receiving one. Node's `closeIdleConnections` also
+ * closes a connection on which a slow client still receives a response, which would be truncated.
  */
 function isIdle(socket: Socket, { inFlight, bytesRead }: ConnectionState): boolean {
   return inFlight.size === 0 && socket.bytesRead === bytesRead

@@ -25,8 +25,8 @@ const validName = memoize((name) => {
 }, maxNames)
 
 /**
- * A response that keeps its headers as a list, which Node writes as it is. With Node's own store, a dictionary, a show takes
- * 10 % more CPU time.
+ * A response that keeps its headers as a list, which Node writes as it is. With Node's own store, a
+ * dictionary, a show takes 10 % more CPU time.
  */
 export class HeaderListResponse<
   Request extends IncomingMessage = IncomingMessage,

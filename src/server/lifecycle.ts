@@ -5,12 +5,12 @@ import { DeclarationError } from '../errors.js'
 import { GracefulServer, type ConnectionSource, type Timeouts } from './graceful-server.js'
 import { forceExitAfter, onStopSignal } from './signals.js'
 
-/** The milliseconds that middleware may take to stop, and the milliseconds that the process may then take to exit by itself. */
+/** The milliseconds in which middleware must stop, and in which the process must then exit. */
 const exitDelay = 3000
 
 /** The times that a server waits, in milliseconds. */
 export interface LifecycleOptions extends Timeouts {
-  /** The time for which `close` still accepts requests, while `GET /up` returns 503 to the load balancer (`DRAIN_DELAY`, 0). */
+  /** The time for which `close` accepts requests, while `GET /up` is 503 meanwhile (`DRAIN_DELAY`, 0). */
   drainDelay?: number
   /** The time for which `close` then waits for pending requests (30,000). */
   drainTimeout?: number
@@ -57,7 +57,8 @@ export class Lifecycle {
 
   /**
    * @returns the address
-   * @throws DeclarationError when the application is already listening, and the errors of `GracefulServer.listen` and the start
+   * @throws DeclarationError when the application is already listening, and the errors of
+   *   `GracefulServer.listen` and the start
    */
   async listen(port: number, host: string | undefined): Promise<string> {
     if (this.server) throw new DeclarationError('The application is already listening.')
@@ -82,14 +83,14 @@ export class Lifecycle {
     await starting
   }
 
-  /** Stops accepting connections, waits for pending requests, and stops the application. It can listen again afterwards. */
+  /** Stops accepting connections, waits for pending requests, and stops. It can listen again. */
   close(): Promise<void> {
     return (this.closing ??= this.drain().finally(() => (this.closing = undefined)))
   }
 
   /**
-   * Prepares a worker for the signals of its primary process. A signal during the start is handled after it. A second one is
-   * ignored, because the primary process kills a worker that does not exit in time.
+   * Prepares a worker for the signals of its primary process. A signal during the start is handled after it.
+   * A second one is ignored, because the primary process kills a worker that does not exit in time.
    *
    * @param opening the start. If it fails, the worker ends with its error
    */

@@ -10,8 +10,9 @@ const maxSmallChunks = 10_000
 const minAverage = 16
 
 /**
- * A request that passes on small chunks of its body as one piece, as soon as the event loop has read what the connection has
- * received. Node creates objects of 200 bytes for each chunk, and would keep those that nobody has read yet.
+ * A request that passes on small chunks of its body as one piece, as soon as the event loop has read what the
+ * connection has received. Node creates objects of 200 bytes for each chunk, and would keep those that nobody
+ * has read yet.
  */
 export class MergingRequest extends IncomingMessage {
   private chunks = 0
@@ -19,7 +20,7 @@ export class MergingRequest extends IncomingMessage {
   private small: ByteList | undefined
   private timer: NodeJS.Immediate | undefined
 
-  /** Node calls this with each chunk, and with null at the end. It stops reading the connection when the result is false. */
+  /** Called with each chunk, and with null at the end. With false, it stops reading the connection. */
   override push(chunk: Buffer | null): boolean {
     // Without this encoding, there is one piece for each time that the connection is read.
     if (this.headers['transfer-encoding'] === undefined) return super.push(chunk)

@@ -2,17 +2,18 @@ import { Server, type AddressInfo } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { AddressUnavailable, DeclarationError, PortInUse } from '../errors.js'
 
-/** The maximum milliseconds for which `stopListening` waits for a turn of the event loop without new connections. */
+/** The maximum milliseconds that `stopListening` waits for a turn of the loop without connections. */
 const maxWait = 1000
 
-/** The maximum milliseconds of such a turn. In a longer one, connections may have arrived that are not noticed yet. */
+/** The maximum milliseconds of such a turn. In a longer one, connections may be unnoticed. */
 const maxTurn = 0.5
 
 /**
  * Listens on a port; 0 takes any free port.
  *
  * @returns the address: `http://127.0.0.1:3000`
- * @throws PortInUse when another process listens there, AddressUnavailable when the system rejects the address
+ * @throws PortInUse when another process listens there, AddressUnavailable when the system rejects the
+ *   address
  */
 export async function listenOn(server: Server, port: number, host: string | undefined): Promise<string> {
   await new Promise<void>((listening, failed) => {
@@ -25,8 +26,8 @@ export async function listenOn(server: Server, port: number, host: string | unde
 }
 
 /**
- * Stops listening. Connections that wait in the system's backlog are accepted first, because closing at once would reset
- * them. Open connections stay open.
+ * Stops listening. Connections that wait in the system's backlog are accepted first, because closing at once
+ * would reset them. Open connections stay open.
  */
 export async function stopListening(server: Server): Promise<void> {
   const end = performance.now() + maxWait
@@ -61,8 +62,9 @@ export function setOwnAddress(address: string | undefined): void {
 }
 
 /**
- * The address at which a visitor reaches this process if `BASE_URL` isn't set: that which `kit dev` or `kit start` prints. One address
- * everywhere, because a browser sends the cookies of `localhost` not to `127.0.0.1`.
+ * The address at which a visitor reaches this process if `BASE_URL` isn't set: that which `kit dev` or
+ * `kit start` prints. One address everywhere, because a browser sends the cookies of `localhost` not to
+ * `127.0.0.1`.
  */
 export function localAddress(): string {
   const { KIT_DEV, KIT_DEV_PORT, HOST } = process.env
@@ -70,7 +72,7 @@ export function localAddress(): string {
   return ownAddress ?? httpAddress(HOST || '127.0.0.1', currentPort())
 }
 
-/** Returns an error that explains why a server cannot listen. An error with another cause is returned unchanged. */
+/** Returns an error that explains why a server cannot listen. Others are returned unchanged. */
 export function explainListening(error: Error, port: number, host: string | undefined): Error {
   const code = String(Reflect.get(error, 'code'))
   if (code === 'EADDRINUSE') return new PortInUse(port, error)

@@ -4,16 +4,17 @@ import type { Logger } from 'pino'
 const signals = ['SIGTERM', 'SIGINT'] as const
 
 /**
- * Ctrl-C in a terminal sends SIGINT to npm and to this process, and npm forwards its own signal. A second signal within these
- * milliseconds is the forwarded one, and is ignored.
+ * Ctrl-C in a terminal sends SIGINT to npm and to this process, and npm forwards its own signal. A second
+ * signal within these milliseconds is the forwarded one, and is ignored.
  */
 const duplicateWithin = 300
 
 /**
- * Calls `stop` when the process should stop: on SIGTERM or SIGINT, or when the `npm start` that started it has ended. A
- * second signal calls `exit`.
+ * Calls `stop` when the process should stop: on SIGTERM or SIGINT, or when the `npm start` that started it
+ * has ended. A second signal calls `exit`.
  *
- * @param exit receives the status that shells use for a process that a signal has ended: 128 and the signal's number
+ * @param exit receives the status that shells use for a process that a signal has ended: 128 and the signal's
+ *   number
  * @returns a function that removes the signal handlers
  */
 export function onStopSignal(
@@ -37,8 +38,8 @@ export function onStopSignal(
 }
 
 /**
- * Calls `onEnd` when the shell between npm and this process has ended: npm sends SIGTERM to that shell, which does not
- * forward it. The parent of this process is another one then.
+ * Calls `onEnd` when the shell between npm and this process has ended: npm sends SIGTERM to that shell, which
+ * does not forward it. The parent of this process is another one then.
  *
  * @returns a function that stops watching
  */

@@ -21,9 +21,9 @@ export class StalledConnections<S extends SendingSocket> {
   constructor(private readonly sendTimeout: number) {}
 
   /**
-   * Closes the connections that have data to send, but have sent none for `sendTimeout`. A connection without data, whose
-   * response is still being produced, stays open. Each call compares a connection's progress with that at the
-   * call before, so the server calls this method several times during a `sendTimeout`.
+   * Closes the connections that have data to send, but have sent none for `sendTimeout`. A connection without
+   * data, whose response is still being produced, stays open. Each call compares a connection's progress with
+   * that at the call before, so the server calls this method several times during a `sendTimeout`.
    *
    * @param now the time in milliseconds
    */
@@ -46,8 +46,8 @@ export class StalledConnections<S extends SendingSocket> {
 }
 
 /**
- * The bytes of the current write that the operating system has not accepted yet. A response of many megabytes can be a
- * single write, and no public member of a socket shows whether a slow client is still reading it.
+ * The bytes of the current write that the operating system has not accepted yet. A response of many megabytes
+ * can be a single write, and no public member of a socket shows whether a slow client is still reading it.
  */
 function queuedBytes(socket: object): number {
   return Number(Reflect.get(Object(Reflect.get(socket, '_handle')), 'writeQueueSize') ?? 0)

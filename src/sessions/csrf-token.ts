@@ -69,17 +69,18 @@ export function deleteSecret(session: Session): void {
   unsavedSecrets.delete(session)
 }
 
-/** The values in the sessions of visitors who have not signed in: the secret, and the page to return to after the sign-in. */
+/** The values in anonymous sessions: the secret, and the page to return to after the sign-in. */
 const valuesOfVisitors = [key, 'return_to']
 
-/** Whether a session contains only what any visitor gets by requesting a page. It is small, and has no user. */
+/** Whether a session contains only what any visitor of a page gets. It is small, without a user. */
 export function isAnonymous(session: Session): boolean {
   return Object.keys(session).every((name) => valuesOfVisitors.includes(name))
 }
 
 /**
- * Creates a token for a page: the session's secret with a new mask. A session without a secret gets one. Every token
- * differs, so that the compressed size of a page reveals nothing about the secret (the BREACH attack).
+ * Creates a token for a page: the session's secret with a new mask. A session without a secret gets one.
+ * Every token differs, so that the compressed size of a page reveals nothing about the secret (the BREACH
+ * attack).
  */
 function maskSecret(session: Session): string {
   const secret = secretOf(session) ?? createSecret(session)

@@ -23,8 +23,8 @@ export function addedFlash(ctx: object): Flash {
 }
 
 /**
- * The flash messages of each request, in their own signed cookie. So a page that shows messages does not write the
- * session, which another request may have ended in the meantime.
+ * The flash messages of each request, in their own signed cookie. So a page that shows messages does not
+ * write the session, which another request may have ended in the meantime.
  */
 export class FlashCookie {
   /** Signs messages in JSON. The results are cached, because many visitors receive the same message. */

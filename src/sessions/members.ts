@@ -35,8 +35,9 @@ export interface SessionMembers {
   readonly sessionCookie: string | undefined
 
   /**
-   * Replaces the id of the session, if it is in a store, and its `csrf()` secret. The other values are kept. Call it when
-   * a user signs in, to prevent session fixation: an id or token that was known before becomes worthless.
+   * Replaces the id of the session, if it is in a store, and its `csrf()` secret. The other values are kept.
+   * Call it when a user signs in, to prevent session fixation: an id or token that was known before becomes
+   * worthless.
    */
   renewSession(): void
 
@@ -44,8 +45,8 @@ export interface SessionMembers {
   readonly csrfToken: string | undefined
 
   /**
-   * Keeps a message for the next page: `ctx.flash('success', 'Saved.')`. The message is dropped if the request fails with
-   * an error.
+   * Keeps a message for the next page: `ctx.flash('success', 'Saved.')`. The message is dropped if the
+   * request fails with an error.
    *
    * @param type `success`, `info`, `warning`, `danger`, or your own type
    */

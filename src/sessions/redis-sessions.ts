@@ -11,8 +11,8 @@ export interface RedisSessionsOptions {
 }
 
 /**
- * Keeps sessions in Redis, which deletes them when they expire. The application installs the `redis` package or
- * `ioredis`. A client that is not connected yet is connected at the start and closed at the end.
+ * Keeps sessions in Redis, which deletes them when they expire. The application installs the `redis` package
+ * or `ioredis`. A client that is not connected yet is connected at the start and closed at the end.
  *
  * @example
  * const redis = createClient({ url: process.env['REDIS_URL'] })

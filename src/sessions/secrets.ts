@@ -13,9 +13,9 @@ const file = '.kit/secret'
 const advice = 'Set SESSION_SECRET to a long random text. `kit generate secret` prints one.'
 
 /**
- * Returns the secrets that sign session cookies: the given ones, else those of `SESSION_SECRET`, separated by commas. The
- * first one signs and all of them verify, so that a secret can be rotated while sessions stay valid. Without any,
- * development uses the secret of the checkout, and specs use a fixed one.
+ * Returns the secrets that sign session cookies: the given ones, else those of `SESSION_SECRET`, separated by
+ * commas. The first one signs and all of them verify, so that a secret can be rotated while sessions stay
+ * valid. Without any, development uses the secret of the checkout, and specs use a fixed one.
  *
  * @param user what needs the secrets, as the subject of the message
  * @throws DeclarationError outside of development and specs if there is none, or if one is too short
@@ -42,8 +42,8 @@ export function sessionSecrets(
 }
 
 /**
- * The secret of this checkout in development, from `.kit/secret`. The first start writes the file, because a secret that
- * everybody knows lets everybody sign a session.
+ * The secret of this checkout in development, from `.kit/secret`. The first start writes the file, because a
+ * secret that everybody knows lets everybody sign a session.
  *
  * @throws DeclarationError when the file cannot be written, or holds a short secret
  */

@@ -13,15 +13,16 @@ interface KoaSession {
   regenerate(): Promise<void> | undefined
 }
 
-/** The `session` property that koa-session defines on contexts. It returns null after the session has been ended. */
+/** The `session` property that koa-session defines on contexts. It is null after the session's end. */
 export interface KoaProperty {
   get(this: unknown): KoaSession | null
   set(this: unknown, value: object | null): void
 }
 
 /**
- * The session of a request that uses it: a plain object that koa-session stores as its one value `content`. Its keys have
- * no meaning to koa-session, whose own session would fail on `toJSON` or `__proto__`, and lose `_name`.
+ * The session of a request that uses it: a plain object that koa-session stores as its one value `content`.
+ * Its keys have no meaning to koa-session, whose own session would fail on `toJSON` or `__proto__`, and lose
+ * `_name`.
  */
 export class RequestSession {
   /** The initial content as JSON; undefined if there was none. */
@@ -71,8 +72,8 @@ export class RequestSession {
   }
 
   /**
-   * Restores the initial content, because the request failed. An ended session stays ended. `ctx.session` also contains
-   * the values that the request has added, for the error page of development.
+   * Restores the initial content, because the request failed. An ended session stays ended. `ctx.session`
+   * also contains the values that the request has added, for the error page of development.
    */
   undo(): void {
     const initial = this.initialContent()
@@ -103,7 +104,7 @@ export class RequestSession {
     return JSON.stringify(this.content) !== this.initial
   }
 
-  /** Prepares the session for saving after the request: an empty one is removed, a renewed one gets a new id. */
+  /** Prepares the session for the end of the request: an empty one is removed, a renewed one gets an id. */
   async prepareSave(): Promise<void> {
     const { content } = this
     const isEmpty = Object.keys(content).length === 0

@@ -17,15 +17,16 @@ export interface KeepOptions {
   /** Milliseconds after which the session has expired. */
   maxAge: number
   /**
-   * Whether the session is new. A session that is not new and no longer exists was ended by another request, so it must
-   * not be stored again.
+   * Whether the session is new. A session that is not new and no longer exists was ended by another request,
+   * so it must not be stored again.
    */
   isNew: boolean
 }
 
 /**
- * A store keeps sessions that are too large for a cookie or that must be revocable. The cookie then only contains a random
- * id. The store receives the hash of the id, so reading the store is not enough to take over a session.
+ * A store keeps sessions that are too large for a cookie or that must be revocable. The cookie then only
+ * contains a random id. The store receives the hash of the id, so reading the store is not enough to take
+ * over a session.
  *
  * @example
  * class RedisSessions implements SessionStore {
@@ -34,7 +35,8 @@ export interface KeepOptions {
  *     return text === null ? undefined : JSON.parse(text)
  *   }
  *   async set(id: string, data: SessionData, { maxAge, isNew }: KeepOptions) {
- *     const reply = await redis.set(`session:${id}`, JSON.stringify(data), { PX: maxAge, [isNew ? 'NX' : 'XX']: true })
+ *     const options = { PX: maxAge, [isNew ? 'NX' : 'XX']: true }
+ *     const reply = await redis.set(`session:${id}`, JSON.stringify(data), options)
  *     return reply !== null
  *   }
  *   async destroy(id: string) {
@@ -79,7 +81,7 @@ interface StoredSession {
   storedId?: string
   /** The correctly signed id of the request, if it is not in the store. */
   unknownId?: string
-  /** The value of the cookie. Undefined if another request has ended the session in the meantime: no cookie is set. */
+  /** The value of the cookie. Undefined, without a cookie, if another request has ended the session. */
   cookie?: string | undefined
 }
 
@@ -105,23 +107,23 @@ export function randomId(): string {
 }
 
 /**
- * The CSRF secret of a request whose id is not in the store. It is derived from the id, so that a page with a form sets no
- * cookie: a late response would otherwise overwrite the cookie of a renewed session.
+ * The CSRF secret of a request whose id is not in the store. It is derived from the id, so that a page with a
+ * form sets no cookie: a late response would otherwise overwrite the cookie of a renewed session.
  */
 export function secretOfUnknownId(ctx: object): Buffer | undefined {
   const id = storedSessions.get(ctx)?.unknownId
   return id === undefined ? undefined : createHash('sha256').update(`csrf ${id}`).digest()
 }
 
-/** The id under which the session of a request was in the store when the request began. It is a hash of the cookie's id. */
+/** The id of a request's session in the store when the request began: a hash of the cookie's id. */
 export function storedSessionId(ctx: object): string | undefined {
   return storedSessions.get(ctx)?.storedId
 }
 
 /**
- * The store in which koa-session reads and saves the sessions of requests. A session that only contains the CSRF secret and
- * the page to return to is kept in the cookie, so that visitors who only request pages create no rows and do not wait for
- * writes.
+ * The store in which koa-session reads and saves the sessions of requests. A session that only contains the
+ * CSRF secret and the page to return to is kept in the cookie, so that visitors who only request pages create
+ * no rows and do not wait for writes.
  */
 export function requestStore(store: SessionStore): NonNullable<CreateSessionOptions['store']> {
   return {

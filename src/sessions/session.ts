@@ -18,12 +18,12 @@ import { require } from '../common/lazy.js'
 export interface SessionOptions {
   /** The name of the cookie: `_blog_session`. In production it begins with `__Host-`. */
   name: string
-  /** The secret that signs the cookie (`SESSION_SECRET`). Of several secrets the first one signs and all verify. */
+  /** The secret that signs the cookie (`SESSION_SECRET`). The first of several signs, all verify. */
   secret?: string | readonly string[] | undefined
   env: string
   /** The store of the sessions, instead of the cookie. */
   store?: SessionStore | undefined
-  /** The lifetime of a session in milliseconds (14 days). A request in its second half renews it (sliding expiration). */
+  /** A session's lifetime in milliseconds (14 days). A request in its second half renews it (sliding). */
   maxAge?: number | undefined
 }
 
@@ -33,13 +33,13 @@ const fortnight = 14 * 24 * 60 * 60 * 1000
 const requestSessions = new PerRequest<RequestSession>()
 
 /**
- * Adds sessions with koa-session, in a cookie that is signed, HttpOnly, SameSite=Lax, and Secure in production. With a
- * store, the cookie only contains an id. No cookie is set if the session is not used. A cookie without a valid signature is
- * an empty session.
+ * Adds sessions with koa-session, in a cookie that is signed, HttpOnly, SameSite=Lax, and Secure in
+ * production. With a store, the cookie only contains an id. No cookie is set if the session is not used. A
+ * cookie without a valid signature is an empty session.
  *
- * koa-session's property `session` is redefined, because koa-session has no hook for the first use of a session (after
- * which shared caches must not store the response), for a check of its size before the commit, for undoing the changes of
- * a request that fails, and for keys of any name.
+ * koa-session's property `session` is redefined, because koa-session has no hook for the first use of a
+ * session (after which shared caches must not store the response), for a check of its size before the commit,
+ * for undoing the changes of a request that fails, and for keys of any name.
  *
  * @throws DeclarationError outside of development and specs without a secret, or with a short one
  * @throws SessionTooLarge in a request, when a browser would not keep the cookie

@@ -4,14 +4,15 @@ import { BoundedMap } from '../common/memoize.js'
 /** The minimum length of a secret that cannot be guessed by trying. */
 export const minSecretLength = 32
 
-/** Signs values for one purpose, such as a cookie, so that nobody else can write or change them (HMAC with SHA-256). */
+/** Signs values for one purpose, such as a cookie, so that nobody else can write them (HMAC with SHA-256). */
 export class Signer {
   private readonly keys: KeyObject[]
   /** The values of verified texts, because a browser sends the same text with each request. */
   private readonly verifiedTexts = new BoundedMap<string>(maxVerified)
 
   /**
-   * @param name the purpose, such as the name of a cookie. It is part of the signature: a value is valid for this purpose only
+   * @param name the purpose, such as the name of a cookie. It is part of the signature: a value is valid for
+   *   this purpose only
    * @param secrets the first one signs, all of them verify
    */
   constructor(

@@ -3,8 +3,9 @@ import type { Context } from '../context.js'
 import { storedSessionId } from './session-store.js'
 
 /**
- * Returns a string that is the same for all requests of a visitor, if possible: from the session, else `Authorization`, else the
- * IP address. It does not begin a session. Don't trust it, because a visitor can forge the session of a cookie.
+ * Returns a string that is the same for all requests of a visitor, if possible: from the session, else
+ * `Authorization`, else the IP address. It does not begin a session. Don't trust it, because a visitor can
+ * forge the session of a cookie.
  */
 export function visitorOf(ctx: Context): string {
   return storedSessionId(ctx) ?? visitorInCookie(ctx) ?? ctx.req.headers.authorization ?? ctx.ip

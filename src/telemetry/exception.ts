@@ -1,7 +1,7 @@
 import { QueryFailedError } from 'typeorm'
 import { causesOf, errorHead, wordOf } from '../extension.js'
 
-/** The type, the message and the stack of an error as in the log. The message of a database can repeat values, so the word for its problem replaces it: `unique`. */
+/** An error as in the log. A word such as `unique` replaces a database's message, which has values. */
 export function exceptionOf(error: unknown): { name: string; message: string; stack: string } {
   const { type = typeof error, message = '', stack = '' } = errorHead(Object(error))
   const causes = error instanceof Error ? [...causesOf(error)] : []

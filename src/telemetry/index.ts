@@ -14,9 +14,9 @@ import { traceJob } from './job-span.js'
 import { isSampled, report } from './report.js'
 
 /**
- * Traces requests by OpenTelemetry, or by a product that builds on it: the route and the handler of each request, its
- * transaction, its statements on SQLite, its pages and mails; and the runs of jobs. Without an SDK, it does nothing. Register
- * it before all middleware.
+ * Traces requests by OpenTelemetry, or by a product that builds on it: the route and the handler of each
+ * request, its transaction, its statements on SQLite, its pages and mails; and the runs of jobs. Without an
+ * SDK, it does nothing. Register it before all middleware.
  *
  * @example app.extend(telemetry())
  */
@@ -54,10 +54,11 @@ export function telemetry(): Extension {
   }
 }
 
-/** Adds the ids of a request's span to the log, and before the span ends, the route and the URL without its secrets to the span. */
+/** Adds the ids of a request's span to the log, and at its end, the route and filtered URL to it. */
 function begin(ctx: Context): void {
   const metadata = getRPCMetadata(context.active())
-  // With the instrumentation of Koa, the active span is not that of the request, but the metadata contains it.
+  // With the instrumentation of Koa, the active span is not that of the request, but the metadata contains
+  // it.
   const span = metadata?.span ?? trace.getActiveSpan()
   if (!span) return
   const { traceId, spanId } = span.spanContext()

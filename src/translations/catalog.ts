@@ -11,7 +11,7 @@ export const frameworkLocales = join(assets, 'locales')
 
 /** The options of a catalog. */
 export interface CatalogOptions {
-  /** The base catalog. The translations of the folder are added to it, and override those with the same id. */
+  /** The base catalog. The folder's translations are added to it, and override those with the same id. */
   base?: Catalog | undefined
   /** The fallback locale (`en-US`). */
   fallback?: string | undefined
@@ -19,7 +19,7 @@ export interface CatalogOptions {
   isLazy?: boolean
 }
 
-/** Translations by locale and id, read from the files `<name>.<locale>.yaml` in a folder and its subfolders. */
+/** Translations by locale and id, read from the files `<name>.<locale>.yaml` in a folder and below. */
 export class Catalog {
   /** The locales of the folder: `['de', 'en-US']`. */
   readonly locales: readonly string[]
@@ -33,7 +33,8 @@ export class Catalog {
   private readonly mergedTexts = new Map<string, ReadonlyMap<string, Text>>()
 
   /**
-   * @throws BrokenTranslations with the file and line, when a file cannot be read or has no locale in its name, or an id
+   * @throws BrokenTranslations with the file and line, when a file cannot be read or has no locale in its
+   *   name, or an id
    * exists twice in a locale
    * @throws DeclarationError when the folder does not exist
    */
@@ -59,7 +60,7 @@ export class Catalog {
     return interpolate(chooseForm(text, values), values, text.locale)
   }
 
-  /** The translations of a locale and its fallbacks, by id: for `de-CH`, those of `de-CH`, `de`, `en-US` and `en`, in this order. */
+  /** A locale's translations and fallbacks, by id: for `de-CH`, `de-CH`, `de`, `en-US`, `en` in order. */
   textsFor(locale: string): ReadonlyMap<string, Text> {
     const cached = this.mergedTexts.get(locale)
     if (cached) return cached
@@ -121,7 +122,7 @@ export function truncations(locale: string): string[] {
   return parts.map((_, index) => parts.slice(0, parts.length - index).join('-'))
 }
 
-/** The files of a folder and its subfolders, with their locale. Hidden files are skipped, because editors create them. */
+/** The files of a folder and its subfolders, with their locale. Hidden files of editors are skipped. */
 export function localeFiles(folder: string): { file: string; locale: string }[] {
   return listNames(folder)
     .filter((name) => /\.ya?ml$/i.test(name) && !/(^|[\\/])\./.test(name))
@@ -170,7 +171,7 @@ function chooseForm({ translation, locale }: Text, { count }: Values): string {
 
 let framework: Catalog | undefined
 
-/** The framework's own translations. Each language is read once, and only if an application or a visitor uses it. */
+/** The framework's own translations. Each language is read once when an application or visitor uses it. */
 export function frameworkCatalog(): Catalog {
   return (framework ??= new Catalog(frameworkLocales, { isLazy: true }))
 }

@@ -4,8 +4,8 @@ import { memoize } from '../common/memoize.js'
 export const defaultLocale = 'en-US'
 
 /**
- * Memoizes a formatter for each locale, because formatters of Intl are slow to create. A malformed locale (`xx_YY`) uses
- * the formatter of the default locale.
+ * Memoizes a formatter for each locale, because formatters of Intl are slow to create. A malformed locale
+ * (`xx_YY`) uses the formatter of the default locale.
  */
 export function memoizeByLocale<T>(create: (locale: string) => T): (locale: string) => T {
   return memoize((locale) => create(canonicalLocale(locale) ? locale : defaultLocale))

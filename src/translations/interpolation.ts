@@ -5,8 +5,8 @@ import { dayFormat, listFormats, zonedFormat } from './formatters.js'
 export type Values = Record<string, unknown>
 
 /**
- * Replaces the `{{placeholders}}` of a text: lists and dates are formatted for the language, other values are unchanged.
- * A placeholder without a value remains, so that it is noticed.
+ * Replaces the `{{placeholders}}` of a text: lists and dates are formatted for the language, other values are
+ * unchanged. A placeholder without a value remains, so that it is noticed.
  */
 export function interpolate(text: string, values: Values, locale: string): string {
   if (!text.includes('{{')) return text
@@ -24,7 +24,7 @@ interface Part {
   name?: string
 }
 
-/** Splits a text. The group in the pattern returns the placeholders, too, at the odd indexes. Caches up to 1,000 texts. */
+/** Splits a text. The pattern's group returns placeholders, too, at odd indexes. Caches 1,000 texts. */
 const parseText = memoize(
   (text): Part[] =>
     text

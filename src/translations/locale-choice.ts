@@ -10,8 +10,8 @@ export interface LocalePreferences {
 }
 
 /**
- * Chooses one of the existing locales: the earlier choice, else the locale that the browser prefers (RFC 9110, section
- * 12.5.4), else the fallback.
+ * Chooses one of the existing locales: the earlier choice, else the locale that the browser prefers (RFC
+ * 9110, section 12.5.4), else the fallback.
  */
 export function chooseLocale(
   locales: readonly string[],

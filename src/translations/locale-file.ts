@@ -3,7 +3,7 @@ import type * as Yaml from 'yaml'
 import { BrokenTranslations } from '../errors.js'
 import { require } from '../common/lazy.js'
 
-/** A text, or a text for each plural category of the language (`one`, `other`, ...), chosen by the value `count`. */
+/** A text, or a text for each plural category (`one`, `other`, ...), chosen by the value `count`. */
 export type Translation = string | Record<string, string>
 
 /** A translation, with its file and line. */
@@ -40,8 +40,9 @@ export function readLocaleFile(file: string): Entry[] {
 }
 
 /**
- * Copies texts. The parsed texts are slices of the whole file, which needs two bytes per character if a single character is
- * beyond Latin-1. Every page that contains such a slice would need two bytes per character, too.
+ * Copies texts. The parsed texts are slices of the whole file, which needs two bytes per character if a
+ * single character is beyond Latin-1. Every page that contains such a slice would need two bytes per
+ * character, too.
  */
 function copyTexts(translation: Translation): Translation {
   if (typeof translation === 'string') return copyText(translation)

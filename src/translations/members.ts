@@ -13,14 +13,15 @@ declare module '../context.js' {
 /** The methods and properties of the context that translate. */
 export interface TranslationMembers {
   /**
-   * The locale of this request: `en-US`, or the locale that the `translations()` middleware chooses. You can assign a locale that
-   * comes from a user: the closest existing locale is used, else the fallback.
+   * The locale of this request: `en-US`, or the locale that the `translations()` middleware chooses. You can
+   * assign a locale that comes from a user: the closest existing locale is used, else the fallback.
    */
   locale: string
 
   /**
-   * The time zone in which pages show datetimes and forms are read: the `time_zone` cookie, else `AppOptions.timeZone`, else
-   * UTC. You can assign a time zone, for example that of the user. An unknown time zone is ignored.
+   * The time zone in which pages show datetimes and forms are read: the `time_zone` cookie, else
+   * `AppOptions.timeZone`, else UTC. You can assign a time zone, for example that of the user. An unknown
+   * time zone is ignored.
    */
   timeZone: string
 

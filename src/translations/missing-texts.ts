@@ -4,8 +4,8 @@ import { languageOf, type Catalog } from './catalog.js'
 import { defaultLocale } from './formatters.js'
 
 /**
- * Finds the ids that the templates of a folder pass to `t`, and that no locale has, with their places: `posts/show.pug:3`. It
- * cannot find ids that are computed.
+ * Finds the ids that the templates of a folder pass to `t`, and that no locale has, with their places:
+ * `posts/show.pug:3`. It cannot find ids that are computed.
  */
 export function unknownTexts(catalog: Catalog, folder: string): [id: string, place: string][] {
   if (!existsSync(folder)) return []
@@ -27,8 +27,8 @@ function findCalls(template: string, name: string): [id: string, place: string][
 }
 
 /**
- * Finds the ids that have a translation, but none in a locale and its language, or one with an empty plural form. Returns each id
- * with what pages show instead: the translation of another language, or the id.
+ * Finds the ids that have a translation, but none in a locale and its language, or one with an empty plural
+ * form. Returns each id with what pages show instead: the translation of another language, or the id.
  */
 export function missingTexts(catalog: Catalog, locale: string): [id: string, shown: string][] {
   const texts = catalog.textsFor(locale)

@@ -21,8 +21,8 @@ interface Node {
 }
 
 /**
- * Adds a check before each node of a template that reads a property of a variable (`= post.titel`), because a template shows
- * nothing for a property that does not exist.
+ * Adds a check before each node of a template that reads a property of a variable (`= post.titel`), because a
+ * template shows nothing for a property that does not exist.
  */
 export function addChecks(node: Node): Node {
   if (node.nodes) node.nodes = node.nodes.flatMap((child) => [...checksOf(child), addChecks(child)])
@@ -43,7 +43,7 @@ function checksOf(node: Node): Node[] {
   )
 }
 
-/** The variables in an expression and the property that it reads: `[['post', 'titel']]`. Calls and strings are left out. */
+/** The variables of an expression and their properties: `[['post', 'titel']]`. Without calls and strings. */
 function propertiesIn(source: unknown): [name: string, property: string][] {
   if (typeof source !== 'string') return []
   const code = source.replaceAll(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`/g, "''")
@@ -51,7 +51,7 @@ function propertiesIn(source: unknown): [name: string, property: string][] {
   return [...found].map(([, name = '', property = '']) => [name, property])
 }
 
-/** Explains that a model does not have a property; undefined for other objects, which often lack optional properties. */
+/** Explains that a model lacks a property; undefined for other objects, which often lack some. */
 export function missingAttribute(record: unknown, name: string, property: string): string | undefined {
   if (typeof record !== 'object' || record === null || property in record) return undefined
   const attributes = attributesOf(record.constructor)

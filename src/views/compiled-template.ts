@@ -12,11 +12,11 @@ export interface CompileOptions {
   checksAttributes: boolean
   /** Finds the file of a template's name. */
   locate(name: string): string
-  /** Returns the name of a template that `extends` or `include` mentions as `file`, relative to the template `source`. */
+  /** Returns the name of a template that `extends` or `include` mentions as `file`, relative to `source`. */
   nameOf(file: string, source: string): string
 }
 
-/** The hooks of pug, missing in its types, that find, read and parse the file of an `extends` or `include`. */
+/** The hooks of pug (not in its types) that find, read and parse the file of an `extends` or `include`. */
 interface FilesPlugin {
   resolve(file: string, source: string): string
   read(file: string): Buffer
@@ -26,8 +26,8 @@ interface FilesPlugin {
 }
 
 /**
- * The trees of files that templates extend or include, by their paths: most templates extend the same layout. Pug copies a
- * tree before it changes it.
+ * The trees of files that templates extend or include, by their paths: most templates extend the same layout.
+ * Pug copies a tree before it changes it.
  */
 const parsedFiles = new BoundedMap<{ source: string; tree: unknown }>(100)
 
@@ -63,7 +63,7 @@ export class CompiledTemplate {
     this.render = compiler.compile(this.read(filename).toString(), pugOptions)
   }
 
-  /** Whether a template that is compiled now would be the same. It reads the files, because times of changes are too coarse. */
+  /** Whether compiling a template would change nothing. It reads the files: times are too coarse. */
   get isCurrent(): boolean {
     const { files, contents, options } = this
     return (

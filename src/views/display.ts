@@ -4,10 +4,10 @@ import { html, type Html } from './html.js'
 import type { ViewContext } from './view-context.js'
 
 /**
- * Formats a datetime (a Date) or a day (`2026-05-01`) in the page's language, datetimes in the visitor's time zone. Text that
- * isn't a date is shown as it is.
+ * Formats a datetime (a Date) or a day (`2026-05-01`) in the page's language, datetimes in the visitor's time
+ * zone. Text that isn't a date is shown as it is.
  *
- * @example time(context, post.created_at) // <time datetime="2026-05-01T10:00:00.000Z">May 1, 2026, 10:00 AM UTC</time>
+ * @example time(context, post.created_at) // May 1, 2026, 10:00 AM UTC, in <time>
  */
 export function time(context: ViewContext, value: Date | string | null | undefined): Html {
   if (value === null || value === undefined || value === '') return html``
@@ -19,8 +19,8 @@ export function time(context: ViewContext, value: Date | string | null | undefin
 }
 
 /**
- * Formats a value of any kind: a datetime like `time`, a boolean as yes or no, a record by its title, name or id, a list of
- * records separated by commas, JSON as code, anything else as text.
+ * Formats a value of any kind: a datetime like `time`, a boolean as yes or no, a record by its title, name or
+ * id, a list of records separated by commas, JSON as code, anything else as text.
  */
 export function display(context: ViewContext, value: unknown): Html {
   if (value instanceof Date) return time(context, value)

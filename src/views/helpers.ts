@@ -18,7 +18,7 @@ import type { ViewContext } from './view-context.js'
 export interface ViewHelpers {
   /** The language of the page: `html(lang=locale)`. */
   locale: string
-  /** `rtl` if the language of the page is written from right to left, else undefined: `html(lang=locale dir=dir)`. */
+  /** `rtl` if the language is written from right to left, else undefined: `html(lang=locale dir=dir)`. */
   dir: 'rtl' | undefined
   /** The path and query of the page. */
   currentUrl: string
@@ -32,15 +32,15 @@ export interface ViewHelpers {
   flashMessages(): Html
   /** Creates the form of a record: `formFor(post, { action: postsPath(), errors })`. */
   formFor(record: object, options: FormOptions): Form
-  /** Renders the hidden fields of a form that is written by hand: the CSRF token, and `_method` for PUT, PATCH and DELETE. */
+  /** Renders the hidden fields of a form written by hand: the CSRF token, and `_method` for PUT .... */
   hiddenFields(method?: FormMethod): Html
-  /** Renders the form that filters and searches a list: `filterForm(query)`. Empty if the list has no filters. */
+  /** Renders the form that filters and searches a list: `filterForm(query)`. Empty without filters. */
   filterForm(query: ListQuery, options?: FilterFormOptions): Html
   /** Renders the link in a column's heading that sorts the list: `sortLink(query, 'title')`. */
   sortLink(query: ListQuery, column: string, text?: string): Html
   /** Renders the text of an empty list, and a link that removes the filters if they are the reason. */
   emptyList(query: ListQuery, text?: string): Html
-  /** Renders the form with the actions of the `bulk` option: `bulkForm(query, pagination)`. Empty if the list is. */
+  /** Renders the form of the `bulk` option: `bulkForm(query, pagination)`. Empty like the list. */
   bulkForm(query: ListQuery, pagination: Pagination): Html
   /** Renders the checkbox that selects a record for `bulkForm`: `bulkBox(post)`. */
   bulkBox(record: { id: string }): Html
@@ -48,7 +48,7 @@ export interface ViewHelpers {
   paginator(pagination: Pagination): Html
   /** Renders links to the lists of all resources that are not nested. */
   collectionLinks(): Html
-  /** Renders links to the lists of the resources that are nested in a record, such as the comments of a post. */
+  /** Renders links to the lists of resources that are nested in a record, such as a post's comments. */
   nestedLinks(record: object): Html
   /** Renders a button that sends POST to a path: `actionButton(postPublishPath(post), 'Publish')`. */
   actionButton(path: string, label: string, options?: ActionButtonOptions): Html
@@ -58,7 +58,7 @@ export interface ViewHelpers {
   can(ability: string, record: object): boolean
   /** Formats a date, or a datetime in the visitor's time zone, in the page's language. */
   time(value: Date | string | null | undefined): Html
-  /** Formats a value by its type: a datetime like `time`, a boolean as yes or no, a record by its title, JSON as code. */
+  /** Formats by type: datetimes like `time`, booleans as yes or no, records by title, JSON as code. */
   display(value: unknown): Html
 }
 

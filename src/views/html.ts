@@ -15,7 +15,7 @@ const entities: Record<string, string> = {
   "'": '&#39;',
 }
 
-/** A constant, because V8 creates the object of a literal each time that it is evaluated, and most text needs no escaping. */
+/** A constant, because V8 creates a literal's object each time, and most text needs no escaping. */
 const special = /[&<>"']/
 
 /** Escapes text for use between tags or in a quoted attribute. */
@@ -24,8 +24,8 @@ export function escapeHtml(text: string): string {
 }
 
 /**
- * A tagged template that escapes its values, except those that are `Html`. It joins the elements of a list, and omits null,
- * undefined and false.
+ * A tagged template that escapes its values, except those that are `Html`. It joins the elements of a list,
+ * and omits null, undefined and false.
  *
  * @example html`<p>${message}</p>`
  */
@@ -36,7 +36,7 @@ export function html(strings: TemplateStringsArray, ...values: unknown[]): Html 
   return new Html(source)
 }
 
-/** The attributes of a tag. `true` renders the name alone (`required`). null, undefined and false omit the attribute. */
+/** The attributes of a tag. `true` renders the name alone (`required`). null, undefined and false omit it. */
 export type Attributes = Record<string, string | number | boolean | null | undefined>
 
 /**

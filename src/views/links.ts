@@ -9,7 +9,7 @@ export function collectionLinks(context: ViewContext): Html {
   return html`${context.collections?.().map((link) => linkTo(context, link))}`
 }
 
-/** Renders links to the resources that are nested in a record, for example to a post's comments; empty if there are none. */
+/** Renders links to the resources nested in a record, such as a post's comments; empty without any. */
 export function nestedLinks(context: ViewContext, record: object): Html {
   const links = context.collections?.(record) ?? []
   if (links.length === 0) return html``
@@ -26,9 +26,9 @@ export function linkTo(context: ViewContext, { name, ids, path }: CollectionLink
 }
 
 /**
- * Renders the link in the heading of a column that sorts the list by this column: in ascending order, or in descending
- * order if the list is already sorted in ascending order. An arrow shows the current order. If the list cannot be sorted by
- * the column, the heading has no link.
+ * Renders the link in the heading of a column that sorts the list by this column: in ascending order, or in
+ * descending order if the list is already sorted in ascending order. An arrow shows the current order. If the
+ * list cannot be sorted by the column, the heading has no link.
  */
 export function sortLink(
   context: ViewContext,

@@ -13,8 +13,8 @@ import type { CollectionLink, ViewContext } from './view-context.js'
 /**
  * The request's data for the helpers of templates. The session is only read by a page that shows messages.
  *
- * It is a class, because V8 keeps the closures of an object literal's getters, with request and page, until the next major
- * garbage collection.
+ * It is a class, because V8 keeps the closures of an object literal's getters, with request and page, until
+ * the next major garbage collection.
  */
 export class PageContext implements ViewContext {
   readonly submittedValue = submittedValue
@@ -81,7 +81,7 @@ export class PageContext implements ViewContext {
     return this.ctx.route?.resource?.itemKey
   }
 
-  /** The actions of the `bulk` option, without those that the policy lacks, and `update`, which needs a form. */
+  /** The actions of the `bulk` option, without those of no policy, and `update`, which needs a form. */
   private findActions(): readonly { action: string; path: string }[] {
     const { many, routes, model } = this.ctx.route?.resource ?? {}
     const [list] = [routes?.get('list')]
@@ -106,7 +106,7 @@ export class PageContext implements ViewContext {
     }))
   }
 
-  /** The first pages that the visitor may open. The page of an unknown path has all of them, because it does not know the user. */
+  /** The first pages that the visitor may open. That of an unknown path has all, without knowing the user. */
   private pagesOf(item: string): readonly DeclaredRoute[] {
     const pages = this.table.firstPagesOf(item)
     if (!this.ctx.route) return pages
@@ -115,7 +115,7 @@ export class PageContext implements ViewContext {
   }
 }
 
-/** The parents of a record of the request's resource, from the path. The record itself provides its own id. */
+/** The parents of a record of the request's resource, from the path. The record has its own id. */
 function parentsOf({ params, route: { resource } }: Context, route: DeclaredRoute): Record<string, string> {
   const isParent = (name: string) => name !== resource?.param && route.path.includes(`{${name}}`)
   return Object.fromEntries(Object.entries(params).filter(([name]) => isParent(name)))

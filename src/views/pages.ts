@@ -37,8 +37,8 @@ export class Pages {
   }
 
   /**
-   * Renders a template. If several of its variables have the same name, the first of these is used: locals, `ctx.state`, the
-   * application's helpers, the framework's helpers, path helpers.
+   * Renders a template. If several of its variables have the same name, the first of these is used: locals,
+   * `ctx.state`, the application's helpers, the framework's helpers, path helpers.
    */
   renderToString(ctx: Context, view: string, locals?: object): string {
     const helpers = viewHelpers(new PageContext(ctx, this.table, this.assets, this.options.filesLimit))

@@ -7,8 +7,9 @@ type Position = Pick<Pagination, 'page' | 'pages' | 'previous' | 'next'> &
   Partial<Pick<CursorPagination, 'cursors'>>
 
 /**
- * Renders links to the other pages of a list: the previous and next, the first and last, and those around this page. They
- * keep the other query parameters. Cursor pages have only the previous and next. Empty if there is only one page.
+ * Renders links to the other pages of a list: the previous and next, the first and last, and those around
+ * this page. They keep the other query parameters. Cursor pages have only the previous and next. Empty if
+ * there is only one page.
  */
 export function paginator(context: ViewContext, pagination: Position): Html {
   const { page, pages, previous, next, cursors } = pagination
@@ -27,8 +28,8 @@ export function paginator(context: ViewContext, pagination: Position): Html {
 }
 
 /**
- * Returns the page numbers to show, with gaps for omitted pages: `[1, 'gap', 5, 6, 7, 'gap', 12]` on page 6 of 12. A gap
- * of a single page is shown as that page.
+ * Returns the page numbers to show, with gaps for omitted pages: `[1, 'gap', 5, 6, 7, 'gap', 12]` on page 6
+ * of 12. A gap of a single page is shown as that page.
  */
 export function pageWindow(page: number, pages: number): Array<number | 'gap'> {
   const numbers: Array<number | 'gap'> = []

@@ -11,7 +11,7 @@ import { locateError } from './template-errors.js'
 export interface RendererOptions {
   /** The template folders, in order. The framework's own folder is always the last. */
   folders: string[]
-  /** Whether compiled templates are used even if their files have changed: in production, not in development. */
+  /** Whether compiled templates are used even if their files have changed: in production. */
   cache: boolean
   /** Whether templates check that records have the attributes that they read: in development. */
   checksAttributes?: boolean
@@ -22,12 +22,12 @@ export interface RendererOptions {
 /** The folder of the framework's own templates: a plain layout and the error pages. */
 export const frameworkTemplates = join(assets, 'templates')
 
-/** The templates of all renderers: the next application of a process, for example in tests, need not compile them again. */
+/** The templates of all renderers: the next application of a process need not compile them again. */
 const compiledTemplates = new BoundedMap<CompiledTemplate>(1000)
 
 /**
- * Renders pug templates by name. A template overrides one of the same name in a later folder, even if another template
- * extends or includes it.
+ * Renders pug templates by name. A template overrides one of the same name in a later folder, even if another
+ * template extends or includes it.
  *
  * @example new Renderer({ folders: ['templates'], cache: true }).render('posts/show', { post })
  */
@@ -46,7 +46,8 @@ export class Renderer implements CompileOptions {
   }
 
   /**
-   * Renders a template, whose name has no extension: `posts/show`. Outside of production, errors have its `file` and `line`.
+   * Renders a template, whose name has no extension: `posts/show`. Outside of production, errors have its
+   * `file` and `line`.
    *
    * @throws TemplateNotFound when no folder has it, or the name leads out of the folders
    */

@@ -1,8 +1,8 @@
 import { relative } from 'node:path'
 
 /**
- * Adds `file` and `line` to an error of a template, and replaces the excerpt that pug adds to its message by the line. The
- * messages of errors with a status are for visitors, so they get no line.
+ * Adds `file` and `line` to an error of a template, and replaces the excerpt that pug adds to its message by
+ * the line. The messages of errors with a status are for visitors, so they get no line.
  *
  * @param explain returns a better error for the one that was thrown
  */
@@ -23,7 +23,7 @@ function stackOf({ stack = '' }: Error, { name, message }: Error): string {
   return [`${name}: ${message}`, ...frames].join('\n')
 }
 
-/** pug's own errors have `filename`, `line`, and `msg`, the message without an excerpt, which replaces the error's message. */
+/** pug's own errors have `filename`, `line`, and `msg`, which has no excerpt and replaces the message. */
 function lineOfSyntaxError(error: Error) {
   const { code, filename, line, msg } = error as Partial<Record<string, unknown>> & Error
   if (!String(code).startsWith('PUG:') || typeof filename !== 'string') return undefined
@@ -31,7 +31,7 @@ function lineOfSyntaxError(error: Error) {
   return { file: filename, line: Number(line) }
 }
 
-/** In development, pug sets `path`, and begins the message with `<path>:<line>` and an excerpt, which are removed. */
+/** In development, pug sets `path`, and begins the message with `<path>:<line>` and an excerpt: they go. */
 function lineOfRunningTemplate(error: Error) {
   const file: unknown = Reflect.get(error, 'path')
   if (typeof file !== 'string' || !error.message.startsWith(`${file}:`)) return undefined

@@ -3,7 +3,7 @@ import type { Context } from '../context.js'
 import { nearest } from '../naming/spelling.js'
 import { CHECK, missingAttribute } from './attribute-checks.js'
 
-/** Warns in development, once about each, about misspelled ids and attributes in templates. Pages would show the id, or nothing. */
+/** Warns once in development about misspelled ids and attributes in templates, which pages hide. */
 export class TemplateWarnings {
   private readonly reported = new Set<string>()
 

@@ -14,7 +14,7 @@ export interface ViewContext {
   readonly filesLimit?: number | undefined
   /** The CSRF token. It is only read by a page with a form. */
   readonly csrfToken?: string | undefined
-  /** Returns a random key for the form of a new record, by which a request that is sent twice is recognized. */
+  /** Returns a random key for the form of a new record, by which a repeated request is recognized. */
   newKey?(): string | undefined
   /** The path helpers, by name: `postPath`, `newPostsPath`. */
   readonly paths: Record<string, (...args: never[]) => string>
@@ -34,7 +34,7 @@ export interface ViewContext {
   can?(ability: string, record: object): boolean
   /** The submitted value of a field, if it could not be read as the field's type; else undefined. */
   submittedValue?(record: object, field: string): unknown
-  /** The rows of a list that the request has sent, and the number of blank ones; undefined if it has sent none. */
+  /** The rows of a list that the request has sent, and the number of blank ones; else undefined. */
   sentRows?(
     record: object,
     list: string,

@@ -6,15 +6,19 @@ import { COMMANDS } from '../../../src/cli/command-list.js'
 import { temporaryFolder } from '../../support/temporary-folder.js'
 import { kit, root } from '../../support/kit.js'
 
-/** The first code block of a page in this language. */
-function codeOf(language: string, page = 'docs/by-hand.md'): string {
-  const [, code] =
-    new RegExp(`\`\`\`${language}\n([^]*?)\`\`\``).exec(readFileSync(join(root, page), 'utf8')) ?? []
+/** The first code block of a page in this language, below a heading. */
+function codeOf(
+  language: string,
+  page = 'docs/how-to.md',
+  heading = '## Write an application by hand',
+): string {
+  const text = readFileSync(join(root, page), 'utf8')
+  const [, code] = new RegExp(`${heading}\n[^]*?\`\`\`${language}\n([^]*?)\`\`\``).exec(text) ?? []
   if (code === undefined) throw new Error(`${page} has no code block in the language ${language}.`)
   return code
 }
 
-describe('The packed package with the application of docs/by-hand.md', () => {
+describe('The packed package with the application by hand of docs/how-to.md', () => {
   let folder: string
   let server: ChildProcess | undefined
 
@@ -35,7 +39,7 @@ describe('The packed package with the application of docs/by-hand.md', () => {
     writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'notes', type: 'module' }))
     writeFileSync(join(folder, 'tsconfig.json'), codeOf('json'))
     writeFileSync(join(folder, 'src/app.ts'), codeOf('ts'))
-    writeFileSync(join(folder, 'src/middleware.ts'), codeOf('ts', 'docs/middleware.md'))
+    writeFileSync(join(folder, 'src/middleware.ts'), codeOf('ts', 'docs/middleware.md', '# Middleware'))
   })
 
   after(() => {

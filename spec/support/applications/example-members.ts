@@ -2,7 +2,7 @@ import { idempotency, idempotencyKeysTable, Use } from '../../../src/index.js'
 import { Site } from '../site.js'
 import { loadExample, type Example } from './example.js'
 
-/** examples/members, whose posts recognize keys, as docs/requests-sent-twice.md describes it for a class. */
+/** examples/members, whose posts recognize keys, as docs/safe-writes.md describes it for a class. */
 export function loadExampleMembers(): Promise<Example> {
   return loadExample('members', async (database, load) => {
     const { PostsResource } = await load('actions/posts.js')

@@ -56,7 +56,9 @@ export async function flawOf(
 ): Promise<string | undefined> {
   if (status >= 500) return `its status is ${status}`
   // A response of Node itself has no id.
-  if (!headers['x-request-id'] && ![400, 408, 413, 417, 431].includes(status)) return 'it has no request id'
+  const requestId = headers['x-request-id']
+  if (!requestId && ![400, 408, 413, 417, 431].includes(status)) return 'it has no request id'
+  if (requestId && !/^[\w.-]{1,128}$/.test(String(requestId))) return `its request id is ${requestId}`
   if (method === 'HEAD' || status === 204 || status === 304 || (status >= 300 && status < 400) || text === '')
     return undefined
   const type = headers['content-type'] ?? ''

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import * as fc from 'fast-check'
 import { anyText } from './any-text.js'
 
@@ -220,6 +221,7 @@ function fieldsOf<T>(target: FuzzTarget, value: fc.Arbitrary<T>): fc.Arbitrary<[
 interface Content {
   type: string
   body: Buffer
+  isCompressed?: boolean
 }
 
 function form(target: FuzzTarget): fc.Arbitrary<Content> {
@@ -330,7 +332,7 @@ const expensive: fc.Arbitrary<Content> = fc
     body: Buffer.from(start + (isFirst ? one : other).repeat(times) + end),
   }))
 
-/** A content, sometimes with a few bytes of it changed, truncated, or with another type. */
+/** A content, sometimes compressed, with a few bytes of it changed, truncated, or with another type. */
 function content(target: FuzzTarget): fc.Arbitrary<Content> {
   const sound = fc.oneof(
     { weight: 3, arbitrary: form(target) },
@@ -347,6 +349,7 @@ function content(target: FuzzTarget): fc.Arbitrary<Content> {
     { weight: 8, arbitrary: fc.constant(undefined) },
     { weight: 1, arbitrary: fc.record({ at: fc.nat(1000), byte: fc.nat(255) }) },
     { weight: 1, arbitrary: fc.record({ cutAt: fc.nat(1000) }) },
+    { weight: 1, arbitrary: fc.constant({ isCompressed: true }) },
     {
       weight: 1,
       arbitrary: fc.record({
@@ -373,6 +376,7 @@ function content(target: FuzzTarget): fc.Arbitrary<Content> {
     if (!flaw) return { type, body }
     if ('type' in flaw) return { type: flaw.type, body }
     if ('cutAt' in flaw) return { type, body: body.subarray(0, flaw.cutAt) }
+    if ('isCompressed' in flaw) return { type, body: gzipSync(body), ...flaw }
     const changed = Buffer.from(body)
     if (flaw.at < changed.length) changed[flaw.at] = flaw.byte
     return { type, body: changed }
@@ -507,7 +511,7 @@ export function fuzzRequests(target: FuzzTarget): fc.Arbitrary<FuzzRequest> {
   const chosen = fc.oneof({ weight: 6, arbitrary: route }, { weight: 1, arbitrary: odd })
   return fc
     .tuple(chosen, id, query, accept, oddHeaders, content(target), fc.nat(19))
-    .map(([route, id, query, accept, odd, { type, body }, luck]): FuzzRequest => {
+    .map(([route, id, query, accept, odd, { type, body, isCompressed }, luck]): FuzzRequest => {
       const method = route.slice(0, route.indexOf(' '))
       const hasBody = !['GET', 'HEAD', 'OPTIONS', 'TRACE'].includes(method)
       return {
@@ -517,6 +521,7 @@ export function fuzzRequests(target: FuzzTarget): fc.Arbitrary<FuzzRequest> {
           ...(luck > 0 && target.headers),
           ...(accept && { accept }),
           ...(hasBody && type && { 'content-type': type }),
+          ...(hasBody && isCompressed && { 'content-encoding': 'gzip' }),
           ...odd,
         },
         body: hasBody ? body : Buffer.alloc(0),

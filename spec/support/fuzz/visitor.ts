@@ -82,7 +82,8 @@ export class Visitor {
     return fetch(this.shop.served.url + path, {
       method,
       redirect: 'manual',
-      signal: AbortSignal.timeout(30_000),
+      // A response takes more than half a minute on a busy machine.
+      signal: AbortSignal.timeout(120_000),
       headers: {
         accept: 'application/json',
         connection: 'close',

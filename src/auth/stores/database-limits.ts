@@ -14,8 +14,8 @@ export interface DatabaseLimitsOptions {
 }
 
 /**
- * Keeps the counts of rate limits in the application's database, for all of its processes. Each request is counted in a
- * short transaction of its own, before the request's transaction begins.
+ * Keeps the counts of rate limits in the application's database, for all of its processes. Each request is
+ * counted in a short transaction of its own, before the request's transaction begins.
  *
  * @example rateLimit({ name: 'sign-in', to: 10, within: '3 minutes', store: databaseLimits(database) })
  */
@@ -63,7 +63,7 @@ class DatabaseLimits extends ExpiringTable implements LimitStore {
     return this.delete(id)
   }
 
-  /** Counts a request of a key that has a row. The update locks the row, so nobody changes it before it is read. */
+  /** Counts a request of a key that has a row. The update locks the row, so it is read unchanged. */
   private count(id: string, window: number): Promise<Row | undefined> {
     const now = this.now()
     const increment = async (tx: EntityManager): Promise<Row | undefined> => {

@@ -6,7 +6,7 @@ export interface LimitCount {
   milliseconds: number
 }
 
-/** Keeps the counts of rate limits by keys, which `rateLimit()` has hashed. A window begins with the first request of a key. */
+/** Keeps the counts of rate limits by keys (hashes). A window begins with a key's first request. */
 export interface LimitStore {
   /**
    * Adds one request to the count of a key, in one atomic step.

@@ -15,13 +15,14 @@ interface Window {
 }
 
 /**
- * Keeps counts in the memory of this process. They are not shared with other processes, and a restart clears them.
+ * Keeps counts in the memory of this process. They are not shared with other processes, and a restart clears
+ * them.
  *
- * If there are too many keys, further ones share 4,096 windows, by the first two characters of their hash: a client with many
- * addresses can neither fill the memory nor displace the count of another key.
+ * If there are too many keys, further ones share 4,096 windows, by the first two characters of their hash: a
+ * client with many addresses can neither fill the memory nor displace the count of another key.
  */
 export class MemoryLimits implements LimitStore {
-  /** The windows in the order in which they began, which is the order of their ends, too: all windows have the same length. */
+  /** The windows in the order of their beginnings and ends: all have the same length. */
   private readonly windows = new Map<string, Window>()
   private readonly maxKeys: number
   private readonly now: () => number

@@ -41,8 +41,8 @@ async function evaluate(database: Database): Promise<void> {
 }
 
 /**
- * Passes each line to the REPL after the line before has been evaluated. Unless it reads from a terminal, Node would evaluate a
- * line without waiting for what the line before awaits.
+ * Passes each line to the REPL after the line before has been evaluated. Unless it reads from a terminal,
+ * Node would evaluate a line without waiting for what the line before awaits.
  */
 async function pass(
   input: Readable,

@@ -27,7 +27,7 @@ interface Step {
   isDestructive?: boolean
   /** Whether the database must exist. */
   needsDatabase?: boolean
-  /** Whether the last build is used if the application does not compile. Its migrations are those that were run. */
+  /** Whether the last build is used if the code does not compile. Its migrations are those that were run. */
   usesLastBuild?: boolean
   run(database: Database, options: Options): Promise<void>
 }

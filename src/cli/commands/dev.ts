@@ -16,7 +16,7 @@ import { forward, showFailure } from '../support/forward.js'
 /** The watched paths. Templates, locales and public files are reloaded without a restart. */
 const WATCHED = ['src', 'migrations', 'ormconfig.ts', 'tsconfig.json']
 
-/** The message for visitors of other hosts than the development hosts, because the reason could reveal source code. */
+/** The message for visitors of other hosts: the reason could reveal source code. */
 const REASON_ELSEWHERE =
   'The application is not running.\nThe terminal of `kit dev` shows the reason. To show it on this page, add the host to DEVELOPMENT_HOSTS.'
 
@@ -63,7 +63,7 @@ async function dev({ jobs }: { jobs?: string }): Promise<void> {
 
 /** Compiles the application and runs it in its own process. Restarts it after each change. */
 class DevelopmentServer {
-  /** Resolves to the application's address once it listens. Rejects if the application does not compile or start. */
+  /** Resolves to the application's address once it listens. Rejects if it does not compile or start. */
   address: Promise<string> = Promise.resolve('')
   private readonly child: ChildServer
   private timer: NodeJS.Timeout | undefined
@@ -101,7 +101,7 @@ class DevelopmentServer {
     return address
   }
 
-  /** Writes the types of the routes. If they have changed, compiles again, because code that uses an old name is now wrong. */
+  /** Writes the types of the routes. If they changed, compiles again, because old names are now wrong. */
   private checkRoutes(types: string): void {
     const isFirst = writtenTypes(this.root) === undefined
     if (writeRouteTypes(this.root, types) && !isFirst) this.change()

@@ -179,7 +179,8 @@ async function selection(jobs: Jobs, options: Options, ids: readonly string[]): 
 }
 
 /**
- * Checks what selects jobs. The class of a job may have been removed since it was enqueued, so the names in the table count, too.
+ * Checks what selects jobs. The class of a job may have been removed since it was enqueued, so the names in
+ * the table count, too.
  *
  * @throws CommandError for an unknown state, queue or name
  */

@@ -111,7 +111,7 @@ function parseName(path: string): string {
   return path
 }
 
-/** Rejects a folder: if it were linked, there would be two copies of TypeORM, and the application would not compile. */
+/** Rejects a folder: linked, it would bring a second TypeORM, and not compile. */
 function parseVersion(version: string): string {
   // A range of versions can begin with a tilde, too: ~0.1.0.
   const isPath = /^(?:file:|~?\/|\.)/.test(version)

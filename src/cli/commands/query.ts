@@ -54,7 +54,7 @@ async function query(out: Output, sql: string, options: Options): Promise<void> 
   if (rows.length > options.limit) print(`There are more rows: --limit ${options.limit} was reached.`)
 }
 
-/** The words with which a statement begins whose rows are read one after the other, and those of all others that read. */
+/** The first words of statements whose rows are read one by one, and of others that read. */
 const QUERY = /^(?:select|with|values|table)\b/i
 const REPORT = /^(?:explain|show|describe|desc|pragma)\b/i
 
@@ -116,8 +116,8 @@ function tooSlow(timeout: number): string {
 }
 
 /**
- * Ends the process if a statement still runs a second after its timeout. A server has then ended it, but SQLite runs statements in
- * this thread, so only another one can.
+ * Ends the process if a statement still runs a second after its timeout. A server has then ended it, but
+ * SQLite runs statements in this thread, so only another one can.
  *
  * @returns a function that lets the process live
  */

@@ -157,7 +157,7 @@ function detailsOf({ description, handlerName }: DeclaredRoute) {
   }
 }
 
-/** The line in src that declares a class, its method or a function: `src/actions/posts.ts:39`; for an inherited method, the class. */
+/** The line in src that declares a class, its method or a function: `src/actions/posts.ts:39`. */
 function locate(name: string): string | undefined {
   const [, owner, method] = /^(\w+)(?:\.(\w+))?$/.exec(name) ?? []
   if (owner === undefined || !existsSync('src')) return undefined

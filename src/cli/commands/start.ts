@@ -73,7 +73,8 @@ function countOf({ workers }: Options): number {
 /**
  * Runs the pending migrations with `--migrate`, and in environments other than production.
  *
- * @returns the database, which is open, so that a single process can go on to serve with it; undefined if nothing was migrated
+ * @returns the database, which is open, so that a single process can go on to serve with it; undefined if
+ *   nothing was migrated
  */
 async function migrate({ migrate: isAsked }: Options): Promise<Database | undefined> {
   if (!isAsked && currentEnvironment() === 'production') return undefined
@@ -124,8 +125,8 @@ async function reportRoutes(): Promise<void> {
 }
 
 /**
- * Loads the framework, and waits for the message to start the application. `kit dev` forks this process before the code
- * changes, because loading the framework takes longest.
+ * Loads the framework, and waits for the message to start the application. `kit dev` forks this process
+ * before the code changes, because loading the framework takes longest.
  */
 async function waitForStart(): Promise<void> {
   const message = once(process, 'message')

@@ -55,7 +55,7 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Returns the URL of the `kit` that the current application has installed; undefined if that is `main` itself. */
+/** Returns the URL of the application's own `kit`; undefined if that is `main` itself. */
 export function localKit(main: string): string | undefined {
   try {
     const root = findApplication() ?? '/'

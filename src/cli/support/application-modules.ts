@@ -8,8 +8,8 @@ import { enterApplication } from './application-folder.js'
 import { buildWhenStale } from './compilation.js'
 
 /**
- * Whether an application that is out of date is built first. With `if possible`, its last build is used if it does not compile,
- * and with `never`, its last build is used in any case.
+ * Whether an application that is out of date is built first. With `if possible`, its last build is used if it
+ * does not compile, and with `never`, its last build is used in any case.
  */
 type Build = 'required' | 'if possible' | 'never'
 
@@ -83,7 +83,8 @@ export async function importModule(
   const file = resolve(root, folder, `${module}.js`)
   if (!existsSync(file)) throw new CommandError(`There is no ${module}.ts, which this command needs.`)
   await import('reflect-metadata')
-  // Imported before source maps are enabled, because Node would read those of TypeORM's 300 modules, whose sources are missing.
+  // Imported before source maps are enabled, because Node would read those of TypeORM's 300 modules, whose
+  // sources are missing.
   await import('typeorm')
   process.setSourceMapsEnabled(true)
   return (await import(pathToFileURL(file).href)) as Record<string, unknown>

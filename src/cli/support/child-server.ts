@@ -8,7 +8,7 @@ import { ApplicationExited } from '../../command-errors.js'
 /** The maximum number of characters of an application's output that are kept, from its end. */
 const maxOutput = 20_000
 
-/** Milliseconds until a process that should end is killed: a second for its work, and another one to hand back its jobs. */
+/** Milliseconds until a process that should end is killed: a second for its work, another for its jobs. */
 const maxShutdown = 2000
 
 /** A process that has loaded the framework, and perhaps the application. */
@@ -19,8 +19,8 @@ interface Started {
 }
 
 /**
- * The application in its own process, on its own port, which it reports when it listens. The process of the next start
- * already exists, and has loaded the framework.
+ * The application in its own process, on its own port, which it reports when it listens. The process of the
+ * next start already exists, and has loaded the framework.
  */
 export class ChildServer {
   private current: Started | undefined
@@ -92,7 +92,8 @@ export class ChildServer {
         ...process.env,
         // Without it, `kit start` would run in production.
         GO_ENV: currentEnvironment(),
-        // Marks a process of `kit dev`, and names the host that visitors use, because `HOST` is that of the forwarding.
+        // Marks a process of `kit dev`, and names the host that visitors use, because `HOST` is that of the
+        // forwarding.
         KIT_DEV: process.env['HOST'] || '127.0.0.1',
         PORT: '0',
         HOST: '127.0.0.1',

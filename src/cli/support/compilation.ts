@@ -17,8 +17,8 @@ import { BuildFailed, CommandError } from '../../command-errors.js'
 import { updateRouteTypes, withSuggestions, writtenTypes } from './route-types.js'
 
 /**
- * The files to compile: the `application` alone (`src`, `migrations`, `ormconfig.ts`), so that a mistake in a spec does not stop
- * it, or `everything` that tsconfig.json includes.
+ * The files to compile: the `application` alone (`src`, `migrations`, `ormconfig.ts`), so that a mistake in a
+ * spec does not stop it, or `everything` that tsconfig.json includes.
  */
 export type Extent = 'application' | 'everything'
 
@@ -32,8 +32,8 @@ export async function buildWhenStale(root: string, extent: Extent = 'application
 }
 
 /**
- * Compiles the application into a new folder, which then replaces `dist`. This does not affect running processes or
- * simultaneous builds, and removes the compiled files of deleted sources.
+ * Compiles the application into a new folder, which then replaces `dist`. This does not affect running
+ * processes or simultaneous builds, and removes the compiled files of deleted sources.
  *
  * @throws BuildFailed with the compiler's output; `dist` is then unchanged
  */
@@ -43,7 +43,8 @@ export async function build(root: string, extent: Extent = 'application'): Promi
   const folder = join(root, BUILDING + randomUUID())
   mkdirSync(folder)
   try {
-    // The clock of the file system is some milliseconds behind. By another clock, a change right after the start would look old.
+    // The clock of the file system is some milliseconds behind. By another clock, a change right after the
+    // start would look old.
     const began = new Date(Math.floor(statSync(folder).mtimeMs))
     await compileWithRoutes(root, folder, extent)
     stamp(join(folder, STAMPS.application), began)
@@ -56,8 +57,9 @@ export async function build(root: string, extent: Extent = 'application'): Promi
 }
 
 /**
- * Compiles, and writes the types of the routes. If the code does not compile, the reason may be that these types are old, so
- * they are written from code that is compiled without checks, and the code is then checked against the new types.
+ * Compiles, and writes the types of the routes. If the code does not compile, the reason may be that these
+ * types are old, so they are written from code that is compiled without checks, and the code is then checked
+ * against the new types.
  */
 async function compileWithRoutes(root: string, folder: string, extent: Extent): Promise<void> {
   // Read before the first compilation, because `kit dev` may write them at any time.
@@ -66,7 +68,8 @@ async function compileWithRoutes(root: string, folder: string, extent: Extent): 
   let mistake: string | undefined
   try {
     await compile(root, folder, extent)
-    // Commands that compile the application alone must be fast. `kit dev` gets the routes from the application itself.
+    // Commands that compile the application alone must be fast. `kit dev` gets the routes from the
+    // application itself.
     if (extent === 'application' || hasCurrentRoutes(root)) return
     mistake = await updateRouteTypes(root, folder, (reason) => console.error(reason))
   } catch (error) {
@@ -91,8 +94,8 @@ function hasCurrentRoutes(root: string): boolean {
 }
 
 /**
- * Whether a source has changed since the last build began, was not compiled yet, or was deleted. An application that was
- * deployed without its sources is up to date.
+ * Whether a source has changed since the last build began, was not compiled yet, or was deleted. An
+ * application that was deployed without its sources is up to date.
  */
 export function isStale(root: string, extent: Extent = 'application'): boolean {
   if (!existsSync(join(root, 'src'))) return false
@@ -105,8 +108,8 @@ export function isStale(root: string, extent: Extent = 'application'): boolean {
 }
 
 /**
- * The command that runs the application's compiler: the program of this platform, or the script of an older TypeScript. The
- * script of TypeScript 7 only starts the program, and would cost another process of Node.js.
+ * The command that runs the application's compiler: the program of this platform, or the script of an older
+ * TypeScript. The script of TypeScript 7 only starts the program, and would cost another process of Node.js.
  *
  * @throws CommandError when TypeScript is not installed
  */
@@ -176,7 +179,7 @@ async function runCompiler(root: string, options: string[]): Promise<string> {
   }
 }
 
-/** Moves the compiled specs to the new folder, because mocha may be about to read them. `kit build` compiles them again. */
+/** Moves the compiled specs to the new folder, because mocha may read them. `kit build` compiles them. */
 function keepSpecs(dist: string, folder: string): void {
   rename(join(dist, 'spec'), join(folder, 'spec'), 'ENOENT', 'ENOTEMPTY', 'EEXIST')
 }
@@ -191,7 +194,7 @@ function replace(target: string, folder: string): void {
   }
 }
 
-/** Renames a folder. Returns false for an expected error: there is no such folder, or another build was faster. */
+/** Renames a folder. Returns false for an expected error: no such folder, or a faster build. */
 function rename(from: string, to: string, ...expectedCodes: string[]): boolean {
   try {
     renameSync(from, to)

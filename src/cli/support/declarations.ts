@@ -1,8 +1,8 @@
 import type { App } from '../../application/application.js'
 
 /**
- * Checks the declarations of an application whose mistakes stop the start in development: the options of its resources, and
- * what its OpenAPI documents describe. Needs no database.
+ * Checks the declarations of an application whose mistakes stop the start in development: the options of its
+ * resources, and what its OpenAPI documents describe. Needs no database.
  *
  * @throws DeclarationError, UntypedAttribute
  */

@@ -5,8 +5,9 @@ import { escapeControl } from '../../common/escape-control.js'
 import * as failures from '../../errors.js'
 
 /**
- * Explains a failure to the user of a command: an expected error by its message, a mistake in code by its stack. The text may contain
- * what a visitor has stored, so control characters are escaped, except in the output of the compiler, which has colors.
+ * Explains a failure to the user of a command: an expected error by its message, a mistake in code by its
+ * stack. The text may contain what a visitor has stored, so control characters are escaped, except in the
+ * output of the compiler, which has colors.
  */
 export function explain(error: unknown): string {
   const text = textOf(error)

@@ -3,10 +3,11 @@ import { Agent, request, type IncomingMessage, type ServerResponse } from 'node:
 /** Forwards a request to another local address, and sends back the response. */
 export function forward(req: IncomingMessage, res: ServerResponse, address: string): void {
   const { connection: _connection, ...headers } = req.headers
-  // The application would close a connection without keep-alive before it has read a rejected body, and the response would
-  // be lost.
+  // The application would close a connection without keep-alive before it has read a rejected body, and the
+  // response would be lost.
   const agent = new Agent({ keepAlive: true })
-  // The path is forwarded unchanged. Parsed as a URL, a path that begins with two slashes would have another host.
+  // The path is forwarded unchanged. Parsed as a URL, a path that begins with two slashes would have another
+  // host.
   const target = { method: req.method, path: req.url, headers, agent }
   const onward = request(address, target, (response) => {
     const { connection: _connection, ...rest } = response.headers
@@ -26,7 +27,7 @@ export function forward(req: IncomingMessage, res: ServerResponse, address: stri
   req.pipe(onward)
 }
 
-/** Shows why the application does not respond. The page reloads each second until the application responds. */
+/** Shows why the application does not respond. The page reloads each second until it does. */
 export function showFailure(req: IncomingMessage, res: ServerResponse, text: string): void {
   const isPage = req.headers.accept?.includes('text/html') ?? false
   res.writeHead(500, {

@@ -31,7 +31,8 @@ const COMMANDS = {
 }
 
 /**
- * Asks for the arguments of `kit generate`: what to generate, its name, its attributes one by one, and options.
+ * Asks for the arguments of `kit generate`: what to generate, its name, its attributes one by one, and
+ * options.
  *
  * @returns the words of the command: `['resource', 'post', 'title', '--spec', 'full']`
  * @throws CommandError when the visitor stops answering

@@ -3,7 +3,8 @@ import { fileOf } from '../../database/engines/create-drop.js'
 import { usingDatabase } from './application-modules.js'
 
 /**
- * Whether a migration has been run, according to the application's database. A missing SQLite file is not created.
+ * Whether a migration has been run, according to the application's database. A missing SQLite file is not
+ * created.
  *
  * @param migration its name: `CreatePosts1795132800000`
  * @throws when the application does not compile, or its database does not respond

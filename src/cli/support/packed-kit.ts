@@ -8,9 +8,9 @@ import { CommandError } from '../../command-errors.js'
 const KIT = join(import.meta.dirname, '../../../..')
 
 /**
- * Returns the dependency of a new application on resource-kit: a version if this copy came from the registry, else
- * `file:vendor/...`, for which this copy is packed. With a linked folder, the application would have two copies of TypeORM, and
- * one of them would not see the models that are declared with the other.
+ * Returns the dependency of a new application on resource-kit: a version if this copy came from the registry,
+ * else `file:vendor/...`, for which this copy is packed. With a linked folder, the application would have two
+ * copies of TypeORM, and one of them would not see the models that are declared with the other.
  */
 export async function kitDependency(folder: string): Promise<string> {
   const { version } = readJson(join(KIT, 'package.json')) as { version: string }

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import type { App } from '../../application/application.js'
 import { nearest } from '../../naming/spelling.js'
 
-/** The exit status of the process that loads an application for `kit build`, if a declaration of the application is wrong. */
+/** The exit status of loading an application for `kit build`, if a declaration is wrong. */
 export const MISTAKE = 3
 
 /** The file with the types of an application's routes. */
@@ -48,8 +48,8 @@ export function writeRouteTypes(root: string, types: string): boolean {
 }
 
 /**
- * Writes the types of the routes of a compiled application, which another process loads and checks. If the application cannot
- * be loaded, the file does not change.
+ * Writes the types of the routes of a compiled application, which another process loads and checks. If the
+ * application cannot be loaded, the file does not change.
  *
  * @param folder the compiled files
  * @param report receives the reason why the application cannot be loaded
@@ -74,8 +74,8 @@ export async function updateRouteTypes(
 }
 
 /**
- * Adds advice to the compiler's messages: the nearest name to those about names of routes, and `app.extend` to those about
- * objects that are no middleware.
+ * Adds advice to the compiler's messages: the nearest name to those about names of routes, and `app.extend`
+ * to those about objects that are no middleware.
  */
 export function withSuggestions(root: string, output: string): string {
   const members = writtenTypes(root)?.matchAll(/^ {4}(\w+): \[/gm) ?? []

@@ -1,6 +1,6 @@
 import { escapeControl } from '../../common/escape-control.js'
 
-/** Returns rows as a text in columns, `METHOD | HOST | PATH`; without rows, `none`. A column is as wide as its widest cell. Control characters are escaped. */
+/** Returns rows in columns, `METHOD | HOST | PATH`; without rows, `none`. Escapes control characters. */
 export function table(head: string[] | undefined, rows: string[][], none?: string): string {
   if (rows.length === 0 && none !== undefined) return none
   const cells = rows.map((row) => row.map((cell) => escapeControl(cell)))

@@ -7,7 +7,7 @@ import { shortCode } from './problems.js'
 const PROBLEMS = new Map(ENGINES.flatMap(({ errors }) => Object.entries(errors.opening)))
 const TEXTS = ENGINES.flatMap(({ errors }) => errors.openingTexts ?? [])
 
-/** Returns an error with a one-line explanation of why a database could not be opened. Any other error is returned unchanged. */
+/** Explains in one line why a database could not be opened. Any other error is returned unchanged. */
 export function explainConnectionError(error: unknown, url: string): unknown {
   const hint = hintFor(error)
   return hint ? new DatabaseNotOpened(placeOf(url), hint, error) : error
@@ -25,7 +25,7 @@ function hintFor(error: unknown): string | undefined {
   return problem ? HINTS[problem] : SYSTEM_HINTS[code]
 }
 
-/** The error code of the operating system or the engine, however deep it is nested; empty if there is none. */
+/** The error code of the operating system or the engine, at any depth; empty if there is none. */
 export function codeOf(error: unknown): string {
   const { code } = Object(causeOf(error)) as { code?: unknown }
   return typeof code === 'string' ? code : ''

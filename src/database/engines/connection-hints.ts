@@ -24,7 +24,7 @@ export const HINTS = {
     'its certificate is not trusted. Set sslrootcert to the file of its certificate authority, or set sslmode=no-verify.',
 }
 
-/** A reason why a database cannot be opened, which the engine reports. `SYSTEM_HINTS` has those of the operating system. */
+/** A reason why a database cannot be opened, by the engine. `SYSTEM_HINTS` has those of the system. */
 export type ConnectionProblem = keyof typeof HINTS
 
 /** The cause and the remedy for each error code of the operating system and of TLS. */

@@ -16,7 +16,7 @@ export interface ConnectionLimits {
 /** The milliseconds after `statementTimeout` at which a connection without a response counts as lost. */
 export const socketTimeoutMargin = 5000
 
-/** The number of connections for pings, which a pool has in addition to its size. A ping must not fail because the pool is busy. */
+/** Connections for pings, in addition to the pool's size: a ping must not fail because it is busy. */
 export const pingConnections = 1
 
 /** Milliseconds that a server has to accept a connection. */
@@ -45,8 +45,8 @@ export async function whileSilent<T>(timeout: number, connect: () => Promise<T>)
 }
 
 /**
- * Limits the connections of a pool. Queries wait for a connection in the order of their arrival. The wait has a timeout, which
- * the pool of mysql2 does not support.
+ * Limits the connections of a pool. Queries wait for a connection in the order of their arrival. The wait has
+ * a timeout, which the pool of mysql2 does not support.
  */
 export function connectionSemaphore({ size, acquireTimeout }: ConnectionLimits): Semaphore {
   const message = `None of the ${size} database connections became free within ${acquireTimeout / 1000} s.`
@@ -67,8 +67,8 @@ export interface ConnectionLimiter<Connection> {
   /**
    * Acquires a connection as soon as it may be used.
    *
-   * @throws WaitsForItself when the only connection belongs to the transaction of the same request; ServiceUnavailable for every
-   *   error of the driver
+   * @throws WaitsForItself when the only connection belongs to the transaction of the same request;
+   *   ServiceUnavailable for every error of the driver
    */
   acquire(): Promise<PooledConnection<Connection>>
   readonly ping: Ping
@@ -118,11 +118,12 @@ export function limiterOf<Connection>(
   return { acquire, ping: pingBy(takeUsable, statement) }
 }
 
-/** Sends a statement to a database, by default the query of a ping. Rejects if the signal is aborted before the response. */
+/** Sends a statement, by default a ping's. Rejects if the signal is aborted before the response. */
 export type Ping = (signal: AbortSignal, sql?: string) => Promise<void>
 
 /**
- * Returns a ping that uses its own connection, so that it never waits for a request. When it is aborted, it does not wait for `take`.
+ * Returns a ping that uses its own connection, so that it never waits for a request. When it is aborted, it
+ * does not wait for `take`.
  *
  * @param take takes a connection that requests do not use
  * @param statement the query of a ping

@@ -11,11 +11,12 @@ import { engineOf } from './engines.js'
 import { problemOfCode } from './problems.js'
 
 /**
- * Creates the database without tables. On a server, its encoding is UTF-8, and its collation compares text exactly.
+ * Creates the database without tables. On a server, its encoding is UTF-8, and its collation compares text
+ * exactly.
  *
  * @returns whether it was created; false when it already exists
- * @throws DatabaseNotOpened when the server cannot be reached; DatabasePermissionDenied when the user lacks the privilege;
- *   DeclarationError when the URL has no database name
+ * @throws DatabaseNotOpened when the server cannot be reached; DatabasePermissionDenied when the user lacks
+ *   the privilege; DeclarationError when the URL has no database name
  */
 export async function createDatabase(database: Database): Promise<boolean> {
   const { server: commands } = engineOf(database)
@@ -56,7 +57,7 @@ export function fileOf(database: Database): string | undefined {
   return engineOf(database).file?.(database)
 }
 
-/** The name of a database in messages: its file relative to the current folder, or its host, port and name without a password. */
+/** The name of a database in messages: its relative file, or its host, port and name without a password. */
 export function placeOf(database: Database): string {
   const file = fileOf(database)
   if (file === undefined) return placeOfUrl(database.url)
@@ -64,7 +65,7 @@ export function placeOf(database: Database): string {
   return path.startsWith('..') ? file : path
 }
 
-/** Runs a command over a separate connection. Returns false if the server reports the problem `nothingToDo`. */
+/** Runs a command over its own connection. Returns false if the server reports the problem `nothingToDo`. */
 async function onServer(
   database: Database,
   commands: ServerCommands,

@@ -2,7 +2,8 @@ import { isAbsolute, resolve } from 'node:path'
 import { DeclarationError } from '../../errors.js'
 
 /**
- * Returns the absolute path of the file in `sqlite:relative/path` or `sqlite:///absolute/path`, or `:memory:`.
+ * Returns the absolute path of the file in `sqlite:relative/path` or `sqlite:///absolute/path`, or
+ * `:memory:`.
  *
  * @throws DeclarationError when the URL has no path
  */

@@ -3,9 +3,9 @@ import { DeclarationError } from '../../errors.js'
 import type { ServerAddress } from './database-url.js'
 
 /**
- * Reads how a connection to MariaDB or MySQL is encrypted, from the same URL parameters as `pg` does. `sslmode=require` (also
- * `verify-full`, `ssl=true`) verifies the server's certificate, with the certificate authority in `sslrootcert` if it is
- * given. `no-verify` does not verify it.
+ * Reads how a connection to MariaDB or MySQL is encrypted, from the same URL parameters as `pg` does.
+ * `sslmode=require` (also `verify-full`, `ssl=true`) verifies the server's certificate, with the certificate
+ * authority in `sslrootcert` if it is given. `no-verify` does not verify it.
  *
  * @returns the driver's `ssl` option; undefined for a connection without encryption
  * @throws DeclarationError for an unknown `sslmode`, and for an `sslrootcert` that cannot be read

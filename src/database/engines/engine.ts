@@ -12,7 +12,7 @@ import type { AttributeKind } from '../../models/attributes/attributes.js'
 import type { ConnectionProblem } from './connection-hints.js'
 import type { ConnectionLimits, Ping } from './connections.js'
 
-/** The alias of the counts of `paginate`. An engine may cache their results, but not those of any other query. */
+/** The alias of the counts of `paginate`. An engine may cache their results, but no others. */
 export const COUNT_ALIAS = 'counted_records'
 
 /** The problems that an error of a database can report, the same for every engine. */
@@ -27,7 +27,7 @@ export type Problem =
   | 'range'
   | 'type'
   | 'check'
-  /** An exclusion constraint: the record may not exist beside another one, for example because their times overlap. */
+  /** An exclusion constraint: two records exclude each other, for example because their times overlap. */
   | 'exclusion'
   /** The transaction conflicted with another one. It would succeed on its own. */
   | 'conflict'
@@ -81,7 +81,7 @@ export interface Server {
 
 /** How databases are created and dropped on a server. */
 export interface ServerCommands {
-  /** The databases to connect to, of which the first one that exists is used; undefined connects without a database. */
+  /** The databases to connect to, of which the first existing one is used; undefined for none. */
   databases: readonly (string | undefined)[]
   create(server: Server, name: string): Promise<unknown>
   /** Drops a database, and closes the connections to it. */
@@ -149,7 +149,7 @@ export interface Inspection {
   protect(runner: QueryRunner, milliseconds: number): Promise<unknown>
 }
 
-/** All differences between the engines. Other code uses these members, and never compares an engine's name. */
+/** All differences between the engines. Other code never compares an engine's name. */
 export interface Engine {
   /** Its name in messages. */
   readonly name: 'sqlite' | 'postgres' | 'mariadb'
@@ -158,9 +158,9 @@ export interface Engine {
   /** The number of connections unless `pool` is configured. */
   readonly defaultPool: number
   readonly errors: EngineErrors
-  /** Whether a failed statement makes its transaction unusable, so that a statement that may fail needs a savepoint. */
+  /** Whether a failed statement makes its transaction unusable, so that it needs a savepoint. */
   readonly failureAborts?: true
-  /** Whether a conflict rolls the transaction back, so that each later statement would be committed on its own. */
+  /** Whether a conflict rolls the transaction back, so that later statements would be committed alone. */
   readonly conflictRollsBack?: true
   /** Whether a change of the schema commits the transaction. */
   readonly schemaChangesCommit?: true
@@ -168,27 +168,28 @@ export interface Engine {
   readonly lacksDefault?: true
   /** Whether requests can read from `replicas`. */
   readonly hasReplicas?: true
-  /** The time of the server's clock, in milliseconds since 1970, in SQL. It is the same within a statement. */
+  /** The time of the server's clock, in milliseconds since 1970, in SQL. It is fixed within a statement. */
   readonly now: string
-  /** The end of a SELECT that locks its rows, and leaves out locked ones; undefined if a transaction locks the whole database. */
+  /** The end of a SELECT that locks free rows only; undefined if transactions lock the whole database. */
   readonly skipLocked?: 'FOR UPDATE SKIP LOCKED'
   /** How rows are locked; undefined if each transaction that writes locks the whole database. */
   readonly rowLocks?: RowLocks
   /** Whether a query can contain an UPDATE. */
   readonly updatesInQueries?: true
-  /** Whether a transaction that has locked a row can still read the row as it was at the transaction's first read. */
+  /** Whether a transaction that has locked a row may still read it as of the transaction's first read. */
   readonly readsSnapshots?: true
 
   /** TypeORM's options for a URL. */
   options(url: string, limits: ConnectionLimits): DataSourceOptions
   /**
-   * Configures TypeORM's driver: limits connections, stores datetimes in UTC, and makes types the same on all engines.
+   * Configures TypeORM's driver: limits connections, stores datetimes in UTC, and makes types the same on all
+   * engines.
    *
-   * @returns a ping that does not wait for the connections of requests. It throws ServiceUnavailable when the database can no
-   *   longer be used although it responds
+   * @returns a ping that does not wait for the connections of requests. It throws ServiceUnavailable when the
+   *   database can no longer be used although it responds
    */
   adapt(dataSource: DataSource, limits: ConnectionLimits): Ping
-  /** Whether each query of a transaction returns what is committed when the query begins, as outside of one (READ COMMITTED). */
+  /** Whether each query of a transaction reads what is committed when it begins (READ COMMITTED). */
   readsCommitted?(dataSource: DataSource, isolation: IsolationLevel | undefined): boolean
   /** Limits how long the later statements of a transaction wait for a lock, in milliseconds. */
   limitLocks?(runner: QueryRunner, milliseconds: number): Promise<unknown>
@@ -206,40 +207,40 @@ export interface Engine {
   /** How databases are created and dropped on its server. */
   readonly server?: ServerCommands
 
-  /** The options of a migration's column that the engine needs besides the type, or further options of `updated_at`. */
+  /** The options of a migration's column besides its type, or further options of `updated_at`. */
   columnDetails?(driver: DataSource['driver'], kind: AttributeKind | 'updated_at'): ColumnDetails
   /** Writes the parameter of a column's value in a statement; undefined if it is the parameter alone. */
   parameterOf?(column: ColumnMetadata, parameter: string): string | undefined
-  /** Statements with the id of a row, which must precede its deletion because its keys may refer to the row itself. */
+  /** Statements with the id of a row before its deletion, because its keys may refer to itself. */
   beforeDelete?(metadata: EntityMetadata): readonly string[]
-  /** Returns a function that converts the values of a column faster than TypeORM's `hydrate`; undefined if `hydrate` is needed. */
+  /** Returns a faster converter of values than TypeORM's `hydrate`; undefined if `hydrate` is needed. */
   readerOf?(
     column: ColumnMetadata,
     hydrate: (value: unknown) => unknown,
   ): ((value: unknown) => unknown) | undefined
 
-  /** Prepares a value that is compared with a column; missing if the driver prepares it like a value that is stored. */
+  /** Prepares a value that is compared with a column; missing if it is prepared like a stored value. */
   prepareComparison?(column: ColumnMetadata, value: unknown): unknown
 
   /** Finds text by its beginning, case-sensitively. */
   readonly prefix: PrefixComparison
-  /** Finds text that contains another text. Ignores the case of all letters, or on SQLite of ASCII letters. */
+  /** Finds text that contains another text. Ignores case; on SQLite, of ASCII letters. */
   readonly contains: TextComparison
   /** Whether a comparison of rows, `(title, id) > (?, ?)`, uses an index. */
   readonly comparesRows?: true
-  /** The SQL by which an enum is sorted in its declared order; undefined if the engine itself sorts enums in this order. */
+  /** The SQL that sorts an enum in its declared order; undefined if the engine does so itself. */
   enumOrder?(column: string, values: readonly string[]): string
   findIndexes(runner: QueryRunner, table: string): Promise<Index[]>
-  /** The number of fractional digits that a datetime column stores; undefined if the number is not limited. */
+  /** The number of fractional digits that a datetime column stores; undefined without a limit. */
   datetimeDigits?(runner: QueryRunner, table: string, column: string): Promise<number | undefined>
 
   /**
-   * Returns the beginning of a statement that reads what all nodes of a cluster have committed; undefined if the servers are not the
-   * nodes of a cluster, which can all write. There, a commit can conflict, too.
+   * Returns the beginning of a statement that reads what all nodes of a cluster have committed; undefined if
+   * the servers are not the nodes of a cluster, which can all write. There, a commit can conflict, too.
    */
   afterOthers?(dataSource: DataSource): string | undefined
-  /** Prevents processes from migrating at the same time; undefined if each transaction locks the whole database. */
+  /** Prevents processes from migrating at the same time; undefined if transactions lock all. */
   readonly migrationLock?: Lock
-  /** Finds the broken references that a migration can leave; undefined if the engine rejects statements that break one. */
+  /** Finds broken references after a migration; undefined if the engine rejects breaking ones. */
   findBrokenReferences?(runner: QueryRunner): Promise<BrokenReferences>
 }

@@ -3,13 +3,14 @@ import { MysqlQueryRunner } from 'typeorm/driver/mysql/MysqlQueryRunner.js'
 import { readExpressions, reload } from './schema-changes.js'
 
 /**
- * TypeORM's query runner, except for changes of tables: a column is changed in place and keeps its values, and a generated column
- * needs no table of TypeORM. `queries/publish.ts` replaces the `query` method of this class, so that TypeORM's class is unchanged.
+ * TypeORM's query runner, except for changes of tables: a column is changed in place and keeps its values,
+ * and a generated column needs no table of TypeORM. `queries/publish.ts` replaces the `query` method of this
+ * class, so that TypeORM's class is unchanged.
  */
 export class MariadbRunner extends MysqlQueryRunner {
   /**
-   * Drops a column with its indexes. The unique indexes that it shares with other columns are dropped, too, as on the other engines.
-   * All of it is one statement, because MariaDB cannot roll back an earlier one.
+   * Drops a column with its indexes. The unique indexes that it shares with other columns are dropped, too,
+   * as on the other engines. All of it is one statement, because MariaDB cannot roll back an earlier one.
    */
   override async dropColumn(
     table: Table | string,
@@ -31,8 +32,8 @@ export class MariadbRunner extends MysqlQueryRunner {
   }
 
   /**
-   * Changes a column in place. TypeORM would drop one whose type or length changes, and with it all values, and lose a check that
-   * belongs to the column.
+   * Changes a column in place. TypeORM would drop one whose type or length changes, and with it all values,
+   * and lose a check that belongs to the column.
    */
   override async changeColumn(
     table: Table | string,

@@ -24,7 +24,7 @@ import { noteReadOnly, ServerWatch, watchedConnections } from './server-watch.js
 
 type Driver = DataSource['driver']
 
-/** The message of a failed check. MariaDB checks a JSON column by a constraint with a name like `posts.notes`. */
+/** The message of a failed check. MariaDB checks a JSON column by a constraint like `posts.notes`. */
 const CHECK = /^CONSTRAINT `[^`.]+\.([^`]+)` failed/
 
 /** The error names of mysql2, and numbers for errors that have no name there, or a wrong one. */
@@ -104,7 +104,7 @@ const LOCK_NAME = "CONCAT('migrations-', SHA1(DATABASE()))"
 /** Connections that `inspection` has protected, whose rows are read with a time limit. */
 const protectedConnections = new WeakSet<object>()
 
-/** The beginning of a statement that waits until its node has everything that the others have committed before. */
+/** The beginning of a statement that waits until its node has what the others have committed. */
 const AFTER_OTHERS = 'SET STATEMENT wsrep_sync_wait = 1 FOR '
 
 /** MariaDB and MySQL, by the driver `mysql2`. */
@@ -131,7 +131,8 @@ export const mariadb: Engine = {
       ...address,
       ...(socketPath && { socketPath }),
       ...(ssl && { ssl }),
-      // Datetimes are stored in UTC, a date has no time zone, and a bigint is a string, so that it keeps all digits.
+      // Datetimes are stored in UTC, a date has no time zone, and a bigint is a string, so that it keeps all
+      // digits.
       timezone: 'Z',
       dateStrings: ['DATE'],
       bigNumberStrings: true,
@@ -178,7 +179,8 @@ export const mariadb: Engine = {
   async *rows(runner, sql, values) {
     const connection: MysqlConnection = await runner.connect()
     runner.dataSource.logger.logQuery(sql, values, runner)
-    // The reader may pause, so the statement has no time limit. `configureMysqlDriver` gives mysql2's own limit to strings only.
+    // The reader may pause, so the statement has no time limit. `configureMysqlDriver` gives mysql2's own
+    // limit to strings only.
     const unlimited = protectedConnections.has(connection)
       ? ''
       : '/*M!100100 SET STATEMENT max_statement_time = 0 FOR */ '
@@ -241,8 +243,9 @@ export const mariadb: Engine = {
     return `ST_GeomFromText(${parameter}${srid === undefined ? '' : `, ${srid}`})`
   },
 
-  // The first comparisons use an index, even with a collation that ignores case. The range of LIKE in an index ends at U+FFFF, so
-  // another range finds texts that go on with an emoji. The last comparison is case-sensitive, and uses no index.
+  // The first comparisons use an index, even with a collation that ignores case. The range of LIKE in an
+  // index ends at U+FFFF, so another range finds texts that go on with an emoji. The last comparison is
+  // case-sensitive, and uses no index.
   prefix: {
     parameters: (text) => [`${escapeLike(text)}%`, `${text}\u{10000}`, text + '\u{10ffff}'.repeat(100), text],
     sql: (column, [pattern, from, to, exact]) =>
@@ -298,12 +301,12 @@ export const mariadb: Engine = {
   },
 }
 
-/** Escapes the wildcards of LIKE by `!`, because the server's `sql_mode` can change the meaning of a backslash. */
+/** Escapes the wildcards of LIKE by `!`, because the server's `sql_mode` can redefine a backslash. */
 function escapeLike(text: string): string {
   return text.replaceAll(/[!%_]/g, '!$&')
 }
 
-/** Text in any language, whose case, accents and trailing spaces count as on the other engines, whatever the database's default. */
+/** Text whose case, accents and trailing spaces count as on the other engines, whatever the default. */
 function textDetails({ options: { type } }: Driver): ColumnDetails {
   return { charset: 'utf8mb4', collation: COLLATIONS[type === 'mariadb' ? 'mariadb' : 'mysql'] }
 }
@@ -342,7 +345,8 @@ function limitConnections(driver: MysqlDriver, limits: ConnectionLimits): Ping {
     const { release } = connection
     connection.release = () => {
       connection.release = release
-      // A connection runs its queries in the order in which they are sent, so this query runs before those of the next request.
+      // A connection runs its queries in the order in which they are sent, so this query runs before those of
+      // the next request.
       if (withShorterLimit.delete(connection))
         connection.query(`SET ${lockTimeouts(limits.acquireTimeout)}`, ignore)
       leave()
@@ -352,13 +356,14 @@ function limitConnections(driver: MysqlDriver, limits: ConnectionLimits): Ping {
   return ping
 }
 
-/** Ends the other connections to a database. Otherwise dropping it would wait for their transactions, up to a day. */
+/** Ends the other connections to a database. A drop would wait for them, up to a day. */
 async function endConnections(server: Server, name: string): Promise<void> {
   const escaped = name.replaceAll(/['\\]/g, '\\$&')
   const rows = await server.query(
     `SELECT id FROM information_schema.processlist WHERE db = '${escaped}' AND id <> CONNECTION_ID()`,
   )
-  // A connection may have ended by now. The server only lists those of other users if the user has the privilege.
+  // A connection may have ended by now. The server only lists those of other users if the user has the
+  // privilege.
   for (const { id } of rows as { id: string }[]) await server.query(`KILL ${id}`).catch(() => undefined)
   // If others remain, the drop waits for ten seconds only.
   await server.query('SET SESSION lock_wait_timeout = 10')

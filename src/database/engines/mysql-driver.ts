@@ -24,8 +24,9 @@ interface Pool {
 }
 
 /**
- * Configures every connection before it is used. A value that does not fit is an error and never truncated, whatever the
- * server's own configuration is, and datetimes that the server sets (`CURRENT_TIMESTAMP`) are in UTC.
+ * Configures every connection before it is used. A value that does not fit is an error and never truncated,
+ * whatever the server's own configuration is, and datetimes that the server sets (`CURRENT_TIMESTAMP`) are in
+ * UTC.
  */
 const SESSION =
   "SET SESSION sql_mode = 'STRICT_ALL_TABLES,NO_ZERO_IN_DATE,NO_ZERO_DATE,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'" +
@@ -37,7 +38,7 @@ export const SERVER = "SELECT CONCAT(@@hostname, ':', @@port) AS server /*M!1001
 /** The databases whose servers are the nodes of a Galera cluster. */
 export const clusters = new WeakSet<object>()
 
-/** Makes TypeORM's driver strict, limits its statements, keeps long text and milliseconds, and detects MariaDB at `mysql://`. */
+/** Makes TypeORM's driver strict: limits statements, keeps long text and milliseconds, detects MariaDB. */
 export function configureMysqlDriver(
   driver: MysqlDriver,
   limits: ConnectionLimits,
@@ -89,7 +90,7 @@ function timeouts({ acquireTimeout, statementTimeout: limit }: ConnectionLimits)
   return limit ? `${locks}, ${statementTimeouts(limit)}` : locks
 }
 
-/** The settings of a session that limit how long a statement runs. MariaDB and MySQL each execute their own comment. */
+/** A session's settings that limit statements. MariaDB and MySQL each execute their own comment. */
 export function statementTimeouts(milliseconds: number): string {
   const seconds = milliseconds / 1000
   return `/*M!100100 SESSION max_statement_time = ${seconds} */ /*!50708 SESSION max_execution_time = ${milliseconds} */`
@@ -102,7 +103,7 @@ export function lockTimeouts(milliseconds: number): string {
   return `SESSION innodb_lock_wait_timeout = ${wait}, SESSION lock_wait_timeout = ${wait}`
 }
 
-/** Watches the statements of a connection, and gives each its own timeout, because mysql2 has none for a connection. */
+/** Watches the statements of a connection, and gives each its own timeout, which mysql2 does not have. */
 function observe(
   connection: MysqlConnection,
   watched: WatchedConnection,
@@ -126,8 +127,9 @@ function observe(
 export function ignore(): void {}
 
 /**
- * Detects MariaDB, which has a type for UUIDs unlike MySQL. TypeORM relies on the URL, which is often `mysql:` for both. Rejects
- * a server that rejects the settings of a session, because the errors of new connections are ignored.
+ * Detects MariaDB, which has a type for UUIDs unlike MySQL. TypeORM relies on the URL, which is often
+ * `mysql:` for both. Rejects a server that rejects the settings of a session, because the errors of new
+ * connections are ignored.
  */
 function detectMariadb(driver: MysqlDriver, limits: ConnectionLimits): void {
   const connect = driver.connect.bind(driver)
@@ -164,7 +166,7 @@ function trimTimes(driver: MysqlDriver): void {
   }
 }
 
-/** Stores text as `longtext`, because the `text` of MariaDB and MySQL is limited to 64 KB, and that of the other engines is not. */
+/** Stores text as `longtext`: `text` has at most 64 KB, and no limit on the other engines. */
 function useLongText(driver: MysqlDriver): void {
   const normalizeType = driver.normalizeType.bind(driver)
   driver.normalizeType = (column) => (column.type === 'text' ? 'longtext' : normalizeType(column))

@@ -12,7 +12,7 @@ interface Transaction {
   begunAt?: Error | undefined
 }
 
-/** The code that may wait for a transaction: the application's, or a middleware of the framework with a name. */
+/** The code that may wait for a transaction: the application's, or a named middleware. */
 interface Caller {
   readonly transaction: Transaction
   readonly name?: string
@@ -21,12 +21,12 @@ interface Caller {
 /** The caller that the current code belongs to. Only development and tests have one. */
 const callers = new AsyncLocalStorage<Caller>()
 
-/** In production, the middleware whose work is being started. Waits after the first `await` of the work are not recognized. */
+/** In production, the middleware whose work is being started. Waits after its first `await` go unnoticed. */
 let calling: Caller | undefined
 
 /**
- * Runs the middleware below a transaction, so that `rejectOwnWait` recognizes its code. This is not for production, because
- * AsyncLocalStorage makes each promise slower.
+ * Runs the middleware below a transaction, so that `rejectOwnWait` recognizes its code. This is not for
+ * production, because AsyncLocalStorage makes each promise slower.
  */
 export function watchWaits<T>(transaction: Transaction, work: () => T): T {
   return callers.run({ transaction }, work)

@@ -23,7 +23,7 @@ const MESSAGES = ENGINES.flatMap(({ errors }) => errors.messages ?? [])
 /** Patterns of messages about connections that were closed before the statement was sent. */
 const UNSENT = ENGINES.flatMap(({ errors }) => errors.unsent ?? [])
 
-/** The texts in an engine's error: SQLite and MariaDB put everything into the message, PostgreSQL has properties. */
+/** The texts in an engine's error: PostgreSQL has properties, the others a message. */
 export interface ProblemTexts {
   message: string
   detail: string
@@ -60,7 +60,7 @@ function textOf(driverError: Error, name: string): string {
   return String(Reflect.get(driverError, name) ?? '')
 }
 
-/** Finds the columns, the index or the checked column in the texts of an error, as the engine writes their names. */
+/** Finds the columns, the index or the checked column in the texts of an error, as the engine writes them. */
 export function nameIn({ detail, message }: ProblemTexts, name: ErrorName): string | undefined {
   const patterns = ENGINES.flatMap(({ errors }) => errors.names[name] ?? [])
   for (const text of [detail, message])

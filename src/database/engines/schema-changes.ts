@@ -14,11 +14,11 @@ interface MetadataRow {
 const nothing = new Query('SELECT 1 FROM (SELECT 1) AS one WHERE 1 = 0')
 
 /**
- * Makes a class of query runners read the expressions of generated columns from the database. TypeORM stores them in its own
- * table, which need not exist.
+ * Makes a class of query runners read the expressions of generated columns from the database. TypeORM stores
+ * them in its own table, which need not exist.
  *
- * @param expression the query for the expression of a column, whose parameters are the schema, the table and the column; undefined
- *   if the class reads the expressions with the tables
+ * @param expression the query for the expression of a column, whose parameters are the schema, the table and
+ *   the column; undefined if the class reads the expressions with the tables
  */
 export function readExpressions({ prototype }: { prototype: object }, expression?: string): void {
   for (const action of ['select', 'insert', 'delete']) {

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { DataSource, type DataSourceOptions } from 'typeorm'
 
-/** Milliseconds that a server has to accept a connection, or to answer a statement before `ServerWatch` looks for another one. */
+/** Milliseconds for a connection, or for an answer before `ServerWatch` looks for another server. */
 export const answerTimeout = 3000
 
 /** The maximum age of a connection in milliseconds, so that changes of a load balancer reach each process. */
@@ -23,7 +23,7 @@ export class WatchedConnection {
   server = ''
   /** Whether the framework has made its transaction read-only. */
   isReadOnly = false
-  /** When it must be closed, on the clock of the watch. The random part spreads the closing of connections. */
+  /** When it must be closed, on the clock of the watch. The random part spreads the closings. */
   closesAt: number
   /** Since when the server owes an answer, if it owes one. */
   waitsSince = 0
@@ -68,8 +68,8 @@ export class WatchedConnection {
 }
 
 /**
- * Watches the server of a pool. After a failover, the address of the database leads to another server, while open connections
- * lead to the old one, which only reads or no longer answers.
+ * Watches the server of a pool. After a failover, the address of the database leads to another server, while
+ * open connections lead to the old one, which only reads or no longer answers.
  */
 export class ServerWatch {
   private readonly connections = new Set<WatchedConnection>()
@@ -111,7 +111,7 @@ export class ServerWatch {
     this.servers.set(server, { first: isRecent ? times.first : now, last: now })
   }
 
-  /** Retires the connections that are open now: they are not used again, but their running transactions may end. */
+  /** Retires the connections that are open now: only their running transactions may end. */
   retire(): void {
     for (const connection of this.connections) connection.closesAt = 0
   }
@@ -139,7 +139,7 @@ export class ServerWatch {
     this.timer = undefined
   }
 
-  /** Finds the server to which the address leads now, if any. If silent connections lead elsewhere, closes them, and retires all. */
+  /** Finds the server of the address now. If silent connections lead elsewhere, closes them, retires all. */
   private async closeLost(waiting: readonly WatchedConnection[]): Promise<void> {
     this.isLooking = true
     const start = performance.now()
@@ -156,7 +156,7 @@ export class ServerWatch {
     for (const connection of lost) connection.close()
   }
 
-  /** Whether two servers are the same, or a balancer leads to both by turns: to the old one even after the current one. */
+  /** Whether two servers are the same, or a balancer leads to both by turns, to the old one again. */
   private areSame(old: string, current: string): boolean {
     const [before, after] = [this.servers.get(old), this.servers.get(current)]
     return old === current || (before !== undefined && after !== undefined && before.last > after.first)

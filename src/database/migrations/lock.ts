@@ -9,9 +9,9 @@ import { withLease, type LeaseDatabase } from '../leases.js'
 const MINUTES = 10
 
 /**
- * Runs work that only one process at a time may do with a database. PostgreSQL and MariaDB have a lock of the connection,
- * which the server releases if the process dies; behind a pooler and on a cluster, the lock is a lease. On SQLite the
- * transaction that follows is the lock.
+ * Runs work that only one process at a time may do with a database. PostgreSQL and MariaDB have a lock of the
+ * connection, which the server releases if the process dies; behind a pooler and on a cluster, the lock is a
+ * lease. On SQLite the transaction that follows is the lock.
  *
  * @throws MigrationsLocked when another process still holds the lock after ten minutes
  */

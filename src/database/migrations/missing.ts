@@ -4,7 +4,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { kindOf } from '../../models/attributes/attributes.js'
 import type { Database } from '../database.js'
 
-/** Returns the commands that generate the missing migrations for the tables in a statement, or for their columns. */
+/** Returns the commands that generate missing migrations of the tables in a statement, or their columns. */
 export async function missingMigrations(database: Database, sql: string): Promise<string[]> {
   const models = database.entityMetadatas.filter(
     ({ tableType, tableName }) => tableType === 'regular' && sql.includes(tableName),
@@ -36,7 +36,7 @@ function commandFor({ tableName }: EntityMetadata, columns: ColumnMetadata[], ex
 /** The columns that a migration adds to each table that it creates. */
 const AUTOMATIC = ['id', 'created_at', 'updated_at']
 
-/** The argument of the generator: `rank:int`, `description:nulls.text`, `author:references`, `editor:references:author`. */
+/** The argument of the generator: `rank:int`, `description:nulls.text`, `author:references`. */
 function argumentFor(column: ColumnMetadata): string {
   const { databaseName, isNullable, enum: values, relationMetadata } = column
   const kind = relationMetadata ? 'references' : values ? 'enum' : (kindOf(column.type) ?? 'string')

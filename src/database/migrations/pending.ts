@@ -11,8 +11,9 @@ export async function pendingMigrations(database: Database): Promise<string[]> {
 }
 
 /**
- * Explains an error of the database that is caused by a migration that has not been run, or, in development, not been
- * written. Any other error is returned unchanged. The database is queried only if a table or a column is missing.
+ * Explains an error of the database that is caused by a migration that has not been run, or, in development,
+ * not been written. Any other error is returned unchanged. The database is queried only if a table or a
+ * column is missing.
  */
 export async function explainMissingTable(
   database: Database,

@@ -4,13 +4,13 @@ import { retryStatement } from './table-locks.js'
 
 /** Statements that change something. */
 const CHANGES = /^\s*(create|alter|drop|rename|truncate|insert|update|delete|replace)\b/i
-/** Statements that change the schema. MariaDB and MySQL commit before them, and begin no other transaction afterwards. */
+/** Changes of the schema. MariaDB and MySQL commit before them, and begin no transaction afterwards. */
 const COMMITS = /^\s*(create|alter|drop|rename|truncate)\b/i
 
 /**
- * Watches a migration, to report what remains of it if it fails: nothing, if its transaction is rolled back. MariaDB and
- * MySQL commit at every change of the schema, so that earlier statements remain. If a table is locked, the migration therefore
- * cannot run again from its beginning. Instead, the statement is tried again.
+ * Watches a migration, to report what remains of it if it fails: nothing, if its transaction is rolled back.
+ * MariaDB and MySQL commit at every change of the schema, so that earlier statements remain. If a table is
+ * locked, the migration therefore cannot run again from its beginning. Instead, the statement is tried again.
  *
  * @param isTransactional whether the migration runs in a transaction at all
  * @returns a function that returns the report, in full sentences

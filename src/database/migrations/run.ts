@@ -27,8 +27,8 @@ export interface MigrationState {
 }
 
 /**
- * Runs the pending migrations, oldest first, each in its own transaction. Processes that migrate at the same time wait
- * for each other.
+ * Runs the pending migrations, oldest first, each in its own transaction. Processes that migrate at the same
+ * time wait for each other.
  *
  * @param report is called after each migration, even when a later one fails
  * @returns the names of the migrations that were run
@@ -99,8 +99,8 @@ async function runNext(database: LeaseDatabase, direction: Direction): Promise<s
   const runner = database.createQueryRunner()
   exemptRunner(runner)
   try {
-    // On SQLite, foreign keys must be off before the transaction begins, because the setting is ignored inside of it.
-    // Rebuilding a table with foreign keys on would delete the rows that refer to it.
+    // On SQLite, foreign keys must be off before the transaction begins, because the setting is ignored
+    // inside of it. Rebuilding a table with foreign keys on would delete the rows that refer to it.
     await runner.beforeMigration()
     return await withMigrationLock(database, runner, () =>
       retryTableLocks(() => runInTransaction(database, runner, direction)),
@@ -180,7 +180,7 @@ function pairs(references: readonly Reference[]): string {
   return [...new Set(references.map(({ table, parent }) => `${table} to ${parent}`))].join(', ')
 }
 
-/** A possible reason why a table already exists: the file of its migration has been deleted, or is on another branch. */
+/** A possible reason why a table already exists: its migration was deleted, or is on another branch. */
 function adviceFor(gone: string[]): string[] {
   if (gone.length === 0) return []
   return [`The files of migrations that have been run are missing: ${gone.join(', ')}. ${START_ANEW}`]
@@ -194,12 +194,12 @@ function instanceOf(migration: Migration): MigrationInterface {
   return migration.instance
 }
 
-/** Whether a migration's class has another checksum than when it was run; false if that checksum is not known. */
+/** Whether a migration's class has another checksum than when it was run; false if that is unknown. */
 function isEdited(migration: Migration, checksum = checksumOf(migration)): boolean {
   return checksum !== checksumOf(migration)
 }
 
-/** The checksum of a migration's compiled class. The class stands for its file, whose name TypeORM does not keep. */
+/** The checksum of a migration's compiled class. TypeORM does not keep the file's name. */
 function checksumOf({ instance }: Migration): string | undefined {
   return instance && createHash('sha256').update(String(instance.constructor)).digest('base64url')
 }
@@ -265,7 +265,7 @@ class History extends MigrationExecutor {
     return [...executed].filter((name) => !names.has(name))
   }
 
-  /** The checksums of migrations when they were run, by name. Earlier versions of the framework have recorded none. */
+  /** The checksums of migrations when they were run, by name. Earlier versions recorded none. */
   async checksums(): Promise<Map<string, string>> {
     const query = this.dataSource.createQueryBuilder().select().from(TABLE, TABLE)
     const rows = await query.getRawMany<{ name: string; checksum?: string | null }>()

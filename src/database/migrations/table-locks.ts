@@ -4,12 +4,12 @@ import { MigrationFailed } from '../../errors.js'
 import { problemOf } from '../engines/problems.js'
 
 /**
- * Milliseconds that a statement of a migration waits for the lock of a table. All requests that use the table wait behind it, so
- * it gives up its place and is tried again.
+ * Milliseconds that a statement of a migration waits for the lock of a table. All requests that use the table
+ * wait behind it, so it gives up its place and is tried again.
  */
 export const tableLockWait = 2000
 
-/** Runs a migration again if its transaction was rolled back because a table was locked, for ten minutes at most. */
+/** Runs a migration again if a locked table has rolled it back, for ten minutes at most. */
 export function retryTableLocks<T>(migrate: () => Promise<T>): Promise<T> {
   const isTemporary = (error: unknown): boolean =>
     error instanceof MigrationFailed && error.isRolledBack && isBusy(error.cause)

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../../common/memoize.js'
 import type { QueryMessage } from '../../common/channels.js'
 
-/** Spaces, values and other parts that all engines read alike. `maskedSql` ends the text before a part that no pattern matches. */
+/** Spaces, values and other parts that all engines read alike. `maskedSql` ends before any other part. */
 const SPACE = /\s+|\/\*(?!M?!)(?:(?!\/\*|\*\/)[^])*\*\//
 const VALUE = /'(?:[^'\\]|'')*'|\d[\w.]*/
 const REST = /[\p{L}_][\p{L}\p{N}_]*|[^'"`[\]\\$#\d\s/-]|\/(?!\*)|-(?!-)/u
@@ -21,8 +21,9 @@ const PATTERNS: Record<QueryMessage['engine'], RegExp> = {
 const masked = new BoundedMap<string>(500)
 
 /**
- * Replaces the values in a statement by `?`: quoted strings and numbers. Comments are left out. From a part on that engines or
- * their settings read in different ways, the rest is `…`, as is everything after 100,000 characters.
+ * Replaces the values in a statement by `?`: quoted strings and numbers. Comments are left out. From a part
+ * on that engines or their settings read in different ways, the rest is `…`, as is everything after 100,000
+ * characters.
  */
 export function maskedSql(sql: string, engine: QueryMessage['engine']): string {
   const key = `${engine} ${sql}`

@@ -8,12 +8,12 @@ import { refusalOf } from './guard.js'
 import { maskedSql } from './masked-sql.js'
 
 /**
- * The statements that begin, end or configure transactions and savepoints. They are published, but reports of the number of
- * queries do not count them.
+ * The statements that begin, end or configure transactions and savepoints. They are published, but reports of
+ * the number of queries do not count them.
  */
 const CONTROL = /^\s*(BEGIN|START|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SET)\b/i
 
-/** The statements that read a stream of rows on PostgreSQL. They are not published one by one, because a stream is one query. */
+/** The statements that read a stream of rows on PostgreSQL. They are not published: a stream is one query. */
 const CURSOR = /^(DECLARE|FETCH \d+ FROM) kit_rows_/
 
 /** The message about a statement, with properties that only the framework reads. */
@@ -57,8 +57,8 @@ export function publishStatements({ prototype }: { prototype: QueryRunner }): vo
 }
 
 /**
- * Notes where and when a statement begins. Returns the function that publishes its end; undefined if that is not published. A
- * stream of rows passes its own `ms`, without the time of its reader.
+ * Notes where and when a statement begins. Returns the function that publishes its end; undefined if that is
+ * not published. A stream of rows passes its own `ms`, without the time of its reader.
  */
 export function beginStatement({ dataSource }: QueryRunner, text: string) {
   if (!channels.query.hasSubscribers || CURSOR.test(text)) return undefined
@@ -83,7 +83,7 @@ export function beginStatement({ dataSource }: QueryRunner, text: string) {
   }
 }
 
-/** The name of the problem that the database has reported (`unique`, `conflict`), else the class of the error. */
+/** The name of the problem of the database (`unique`, `conflict`), else the class of the error. */
 export function wordOf(error: unknown): string {
   if (error instanceof TransactionConflict) return 'conflict'
   return (error instanceof QueryFailedError && problemOf(error)) || className(error)

@@ -1,8 +1,8 @@
 import type { Servers } from './servers.js'
 
 /**
- * The nodes of a Galera cluster. Each connection leads to one of them. A position is only a time: if a request has a position, it
- * waits until its node has everything that the others have committed.
+ * The nodes of a Galera cluster. Each connection leads to one of them. A position is only a time: if a
+ * request has a position, it waits until its node has everything that the others have committed.
  *
  * @param afterOthers the beginning of a statement that waits for that
  */

@@ -9,22 +9,23 @@ const header = 'Database-Position'
 const algorithm = 'aes-256-gcm'
 
 /**
- * Writes the position of a commit to the response, and reads it from the client's next request, which then reads what the client
- * has written. A browser returns the position in a cookie such as `_blog_session_position`, any other client in the
- * `Database-Position` header. Positions are encrypted, because they show how much an application writes, and forged ones
- * would send all reads to the primary.
+ * Writes the position of a commit to the response, and reads it from the client's next request, which then
+ * reads what the client has written. A browser returns the position in a cookie such as
+ * `_blog_session_position`, any other client in the `Database-Position` header. Positions are encrypted,
+ * because they show how much an application writes, and forged ones would send all reads to the primary.
  */
 export class Positions {
   /**
    * @param life milliseconds after which every replica that is used has reached a position
-   * @param secretsOf returns the secrets that encrypt positions, the current one first; without any, none is written
+   * @param secretsOf returns the secrets that encrypt positions, the current one first; without any, none is
+   *   written
    */
   constructor(
     private readonly life: number,
     private readonly secretsOf: (ctx: Context) => readonly string[],
   ) {}
 
-  /** Returns the position of a request, if it is valid and not too old, and whether the request has one at all. */
+  /** Returns a request's position, if it is valid and not too old, and whether there is one at all. */
   read(ctx: Context): { position: bigint | undefined; hasPosition: boolean } {
     const text = usesHeader(ctx)
       ? ctx.get(header)

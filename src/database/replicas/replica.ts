@@ -94,7 +94,7 @@ export class Replica {
 
 type Obtained = [connection: object, release: Release]
 
-/** The connections of requests to a replica. When the pool is closed, they fail, as do the requests that wait for one. */
+/** The connections of requests to a replica. When the pool closes, they and those waiting fail. */
 class ReplicaPool {
   /** A copy of the primary's driver, with connections to the replica. */
   private readonly driver: PostgresDriver
@@ -140,7 +140,7 @@ class ReplicaPool {
     for (const client of this.clients) client.end().catch(() => undefined)
   }
 
-  /** Returns a connection, unless the pool is closed first. `Promise.race` would keep each connection in memory. */
+  /** Returns a connection, unless the pool is closed first. `Promise.race` would leak connections. */
   private unlessClosed(obtaining: Promise<Obtained>): Promise<Obtained> {
     return new Promise((resolve, reject) => {
       this.waiting.add(reject)

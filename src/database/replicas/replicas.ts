@@ -24,8 +24,8 @@ const checkInterval = 1000
 const requiredChecks = 3
 
 /**
- * Reads the position up to which the primary's log is on its disk. Replicas receive nothing beyond it, and reach it even if no
- * record follows, unlike the insert position.
+ * Reads the position up to which the primary's log is on its disk. Replicas receive nothing beyond it, and
+ * reach it even if no record follows, unlike the insert position.
  */
 const FLUSHED = 'SELECT pg_current_wal_flush_lsn()::text AS position'
 
@@ -146,7 +146,8 @@ export class Replicas implements Servers {
   /**
    * Queries a replica, and decides whether it is used.
    *
-   * @param isRegular whether it is one of the checks of `watch`, of which a replica must pass some to be used again
+   * @param isRegular whether it is one of the checks of `watch`, of which a replica must pass some to be used
+   *   again
    */
   private async check(replica: Replica, isRegular = false): Promise<void> {
     await replica.read()
@@ -199,7 +200,7 @@ export class Replicas implements Servers {
     return position !== undefined && this.used.every(({ replayed }) => replayed >= position)
   }
 
-  /** The position that a replica must have reached for a visitor, whose replica before a change may have been ahead of this one. */
+  /** The position that a replica must have reached for a visitor: an earlier one may have been ahead. */
   private requiredPosition(visitor: string, replica: Replica | undefined, position: bigint): bigint {
     if (this.changes.length === 0) return position
     return this.changes
@@ -208,7 +209,7 @@ export class Replicas implements Servers {
   }
 }
 
-/** Chooses a replica for a visitor. When others leave or return, most visitors keep theirs (rendezvous hashing). */
+/** Chooses a replica for a visitor. When others change, most visitors keep theirs (rendezvous hashing). */
 function replicaOf(visitor: string, replicas: readonly Replica[]): Replica | undefined {
   if (replicas.length < 2) return replicas[0]
   let chosen: Replica | undefined

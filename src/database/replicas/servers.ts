@@ -15,7 +15,7 @@ export interface Replication {
 export interface Reading {
   /** Returns who reads: the same visitor reads from the same server. */
   visitor(): string
-  /** The position of the client's last write, which the read must see; undefined if the request has no valid one. */
+  /** The position of the client's last write, which the read must see; undefined if none is valid. */
   position: bigint | undefined
   /** Whether the request may read from a replica. */
   allowsReplica: boolean
@@ -29,7 +29,7 @@ export interface Server {
   name: string
   /** Whether the request reads from the primary because the visitor's replica is behind. */
   isAhead: boolean
-  /** Whether each server waits for the others if a request has a position. Then a response that only reads needs no position. */
+  /** Whether servers wait for positions. Then a response that only reads needs no position. */
   waits?: true
 }
 
@@ -44,8 +44,8 @@ export function positionOf(text: string): bigint {
 export const unknownPosition = 2n ** 64n - 1n
 
 /**
- * The servers of a database that has several. A commit on one of them is visible on the others a moment later. Its position in
- * the order of all commits tells when.
+ * The servers of a database that has several. A commit on one of them is visible on the others a moment
+ * later. Its position in the order of all commits tells when.
  */
 export interface Servers {
   /** Whether requests can read from a replica at the moment. */
@@ -76,6 +76,6 @@ export interface ServersDescription {
   }[]
   /** Why the primary does not respond; undefined if it does. */
   primaryProblem?: string
-  /** Whether a commit is confirmed before it is on another server. It is unknown if the primary does not respond. */
+  /** Whether a commit is confirmed before it is on another server. Unknown without the primary. */
   canLoseCommits?: boolean
 }

@@ -31,7 +31,7 @@ export function visitsTo(servers: Servers, maxLag: number, visitors: Visitors): 
   return (ctx) => new Visit(servers, positions, visitors, ctx)
 }
 
-/** A request to a database with several servers: where each of its runs reads, and which position its client receives. */
+/** A request to a database with several servers: where its runs read, and its client's position. */
 export class Visit {
   /** Whether a statement of this run has failed because it ran on a replica. */
   private hasFailed = false
@@ -68,7 +68,7 @@ export class Visit {
     await work()
   }
 
-  /** @throws ReplicaFailed when a statement has failed because it ran on a replica, even if the handler has caught the error */
+  /** @throws ReplicaFailed when a statement failed because of its replica, even if its error was caught */
   rejectFailure(): void {
     if (this.hasFailed) throw new ReplicaFailed()
   }
@@ -116,8 +116,8 @@ class VisitedServer implements OpenServer {
     { createRunner }: Server,
     primary: QueryRunner,
     /**
-     * Whether the transaction only reads, and whether the client needs the position of what it reads on the primary, so that its
-     * next read is not older.
+     * Whether the transaction only reads, and whether the client needs the position of what it reads on the
+     * primary, so that its next read is not older.
      */
     private readonly reading: { isReading: boolean; isAhead: boolean },
   ) {
@@ -143,7 +143,7 @@ class VisitedServer implements OpenServer {
     if (this.reading.isAhead) this.visit.sendPosition(await this.servers.position(this.runner))
   }
 
-  /** Sends a position even without a commit, because the response may show what the request has read on the primary. */
+  /** Sends a position without a commit, too, because the response may show what the primary has. */
   fail(): void {
     if (this.reading.isAhead) this.visit.sendPosition(unknownPosition)
   }

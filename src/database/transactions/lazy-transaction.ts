@@ -31,15 +31,15 @@ export interface LazyOptions extends Pick<BeginOptions, 'isolation' | 'replica'>
   isAbandoned?: () => boolean
   /** Receives the errors of work that was not awaited. */
   onLost?: (error: unknown) => void
-  /** Receives, at the end, the longest time in milliseconds in which the open transaction ran no statement. */
+  /** Receives, at the end, the longest time in milliseconds in which it ran no statement. */
   onIdle?: ((milliseconds: number) => void) | undefined
   /** Milliseconds that earlier attempts of the request took (0). They count as a part of `maxWait`. */
   waited?: number
-  /** Milliseconds that the transaction may wait for its connection and, in its statements, for locks (no limit). */
+  /** Milliseconds that the transaction may wait for its connection and for locks (no limit). */
   maxWait?: number
   /** The clock of `onIdle`; without it, the time for which the process has waited. */
   now?: () => number
-  /** The number of attempts of the request before this one (0), which is published with the end of the transaction. */
+  /** The number of earlier attempts of the request (0), which is published with its end. */
   attempt?: number
   /** Opens its server, on a database with several. */
   open?: Open | undefined
@@ -81,10 +81,10 @@ export class LazyTransaction {
   /** Where the code has used the transaction first, in development and in tests. */
   begunAt: Error | undefined
   private state: TransactionState = 'new'
-  /** The promises that resolve when the connection is open, and when the transaction has begun; missing until one is needed. */
+  /** The promises of the open connection and of the begun transaction; missing until needed. */
   private readonly reached: { connected?: Promise<void>; begun?: Promise<void> | undefined } = {}
   private opening: Promise<void> | undefined
-  /** The open savepoints, the innermost last. At the beginning of the transaction, the first one is the transaction itself. */
+  /** The open savepoints, the innermost last. At the beginning, the first one is the transaction. */
   private readonly savepoints: ('transaction' | 'savepoint')[] = []
   /** Whether a statement may have changed something. */
   private hasWritten = false
@@ -208,8 +208,8 @@ export class LazyTransaction {
   }
 
   /**
-   * Lets the open stream outlive the handler. The transaction is committed after the last row, before the stream ends, so that
-   * the stream fails if the commit does.
+   * Lets the open stream outlive the handler. The transaction is committed after the last row, before the
+   * stream ends, so that the stream fails if the commit does.
    *
    * @param afterCommit runs after the commit
    * @returns the stream
@@ -233,7 +233,8 @@ export class LazyTransaction {
    * @throws OutcomeUnknown when the connection is lost during the commit
    */
   async commit(): Promise<void> {
-    // Whether an error was awaited is known only after the pending microtasks. On SQLite, all work may consist of these.
+    // Whether an error was awaited is known only after the pending microtasks. On SQLite, all work may
+    // consist of these.
     if (this.work.hasFailed) await nextTurn()
     if (this.work.isUnfinished) return this.reject(new NotAwaited())
     if (this.isStreaming) return this.reject(new RowsNotRead())
@@ -289,7 +290,7 @@ export class LazyTransaction {
     throw error
   }
 
-  /** Closes an open stream. Returns true if the connection must be closed, because the rest of the rows would come first. */
+  /** Closes an open stream. Returns whether the connection must be closed, because rows remain. */
   private async closeRows(): Promise<boolean> {
     if (!this.rows?.isOpen) return false
     if (this.engine.discard) {
@@ -305,7 +306,7 @@ export class LazyTransaction {
     await this.engine.discard?.(this.runner)
   }
 
-  /** Releases the connection once only: mysql2 would give a connection that is released twice to two requests. */
+  /** Releases the connection once only: mysql2 would give it to two requests otherwise. */
   private release(): Promise<void> {
     this.watch?.end(this.health.endError ?? this.health.failure)
     this.afterEnd?.()
@@ -324,7 +325,7 @@ export class LazyTransaction {
     }
   }
 
-  /** Opens the connection or begins the transaction, unless an earlier call has done so, and waits until that is done. */
+  /** Opens the connection or begins the transaction once, and waits for that. */
   private async reach(goal: Goal): Promise<void> {
     this.rejectAfterEnd()
     if (this.state === 'new') this.state = 'opening'
@@ -357,7 +358,7 @@ export class LazyTransaction {
     this.runner = this.server.runner
   }
 
-  /** Begins the transaction. Once the request has waited for a second, it waits only for the rest of `maxWait`. */
+  /** Begins the transaction. After a second of waiting, only the rest of `maxWait` is left. */
   private async start(): Promise<void> {
     const { isolation, readOnly } = this.beginOptions
     const beginning =
@@ -381,7 +382,7 @@ export class LazyTransaction {
     }
   }
 
-  /** Whether each query reads what is committed when it begins, so that all of them may read different states. */
+  /** Whether each query reads what is committed when it begins, so that they may read different states. */
   private get readsCommitted(): boolean {
     return this.engine.readsCommitted?.(this.runner.dataSource, this.beginOptions.isolation) ?? false
   }
@@ -394,8 +395,8 @@ export class LazyTransaction {
   }
 
   /**
-   * Runs a query that returns the same rows at READ COMMITTED as outside of a transaction. In a request that reads, it therefore
-   * does not begin the transaction.
+   * Runs a query that returns the same rows at READ COMMITTED as outside of a transaction. In a request that
+   * reads, it therefore does not begin the transaction.
    */
   private async runRead<T>(query: () => Promise<T>): Promise<T> {
     const goal = this.isReading && !this.reached.begun ? 'connected' : 'begun'
@@ -403,7 +404,7 @@ export class LazyTransaction {
     return await this.send(query)
   }
 
-  /** @param isRollback whether it undoes a failed statement, after which PostgreSQL rejects everything else */
+  /** @param isRollback whether it undoes a failed statement, before which PostgreSQL rejects all else */
   private async send<T>(command: () => Promise<T>, isRollback = false): Promise<T> {
     const { limit, runner } = this
     if (this.health.endError) throw this.health.endError
@@ -421,7 +422,7 @@ export class LazyTransaction {
     }
   }
 
-  /** Waits for a destroyed stream. For an open one, throws RowsNotRead: the statement would wait for rows that are read later. */
+  /** Waits for a destroyed stream. An open one is RowsNotRead: its rows are read later. */
   private async afterRows(rows: RowStream): Promise<void> {
     if (!rows.destroyed) throw new RowsNotRead()
     await rows.close()
@@ -435,7 +436,7 @@ export class LazyTransaction {
     return engineOf(this.runner.dataSource)
   }
 
-  /** Starts a savepoint, after the statements that wait. At the beginning of the transaction, the transaction itself is the savepoint. */
+  /** Starts a savepoint after the waiting statements; at the beginning, it is the transaction itself. */
   async startSavepoint(): Promise<void> {
     await this.waiting?.before(undefined)
     if (!allows(this.state, 'begun')) await this.reach('begun')
@@ -475,8 +476,8 @@ function isRead(sql: string): boolean {
 }
 
 /**
- * The milliseconds for which this process has waited. Time in which it computes does not count, for example when a page is
- * rendered: it ends by itself, and the first page compiles its templates.
+ * The milliseconds for which this process has waited. Time in which it computes does not count, for example
+ * when a page is rendered: it ends by itself, and the first page compiles its templates.
  */
 function timeWaited(): number {
   return performance.eventLoopUtilization().idle

@@ -3,20 +3,20 @@ import type { IsolationLevel } from 'typeorm/driver/types/IsolationLevel.js'
 
 /** How a request's transaction begins. */
 export interface BeginOptions {
-  /** The isolation level. The default is that of the engine. SQLite ignores it, because its transactions are serializable. */
+  /** The isolation level. The default is the engine's. SQLite ignores it: it is serializable. */
   isolation?: IsolationLevel | undefined
-  /** Whether it is read-only (no). The database rejects a statement that writes, and SQLite does not wait for the write lock. */
+  /** Whether it is read-only (no). The database rejects writes, and SQLite waits for no lock. */
   readOnly?: boolean | undefined
   /**
-   * Whether it may read from a replica. The default is yes, unless the request sends `Authorization` without a position, because
-   * its client may just have written. Without `replicas`, it does nothing.
+   * Whether it may read from a replica. The default is yes, unless the request sends `Authorization` without
+   * a position, because its client may just have written. Without `replicas`, it does nothing.
    */
   replica?: boolean | undefined
 }
 
 /**
- * Opens the server of a transaction, on a database with several servers. It is called once, before the transaction takes a
- * connection.
+ * Opens the server of a transaction, on a database with several servers. It is called once, before the
+ * transaction takes a connection.
  *
  * @param primary a query runner without a connection, which would take one of the primary
  */

@@ -50,7 +50,8 @@ export function outsideTransaction<T>(ctx: object, name: string, work: () => T):
 }
 
 /**
- * Commits the transaction of a request that only reads, before its response is sent. Later queries of `ctx.tx` are rejected.
+ * Commits the transaction of a request that only reads, before its response is sent. Later queries of
+ * `ctx.tx` are rejected.
  *
  * @throws NotAwaited when queries are still running
  */
@@ -58,7 +59,7 @@ export async function endReading(ctx: object): Promise<void> {
   await transactionOf(ctx)?.commit()
 }
 
-/** Registers a check that runs after the handler, before the commit. If it throws, the transaction is rolled back. */
+/** Registers a check that runs after the handler, before the commit. If it throws, all is rolled back. */
 export function beforeCommit(ctx: object, check: Check): void {
   add(checksOf, ctx, check)
 }
@@ -75,7 +76,7 @@ export function isDiscarded(ctx: object): boolean {
   return discarded.get(ctx) ?? false
 }
 
-/** Gives a context that is derived from that of a request its own checks, which `checkBeforeCommit` then runs by themselves. */
+/** Gives a derived context checks of its own, which `checkBeforeCommit` then runs alone. */
 export function separateChecks(ctx: object): void {
   checksOf.set(ctx, [])
 }
@@ -85,7 +86,7 @@ export async function checkBeforeCommit(ctx: object): Promise<void> {
   for (const check of checksOf.get(ctx) ?? []) await check()
 }
 
-/** Registers a function that takes a snapshot before a request's handler runs. The snapshot is restored before each retry. */
+/** Registers a function that takes a snapshot before the handler, to restore before each retry. */
 export function restoreOnRetry(ctx: object, takeSnapshot: Snapshot): void {
   add(snapshotsOf, ctx, takeSnapshot)
 }

@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { ObservedPromise } from '../../common/observed-promise.js'
 
 /**
- * The work of a transaction that is running now: whether any is left at its end, in which order its statements and savepoints
- * run, and how long no statement has run.
+ * The work of a transaction that is running now: whether any is left at its end, in which order its
+ * statements and savepoints run, and how long no statement has run.
  *
- * Savepoints run one after the other, and statements from outside of an open savepoint wait for its end. Otherwise the
- * connection would run them inside of it, and undo them with it.
+ * Savepoints run one after the other, and statements from outside of an open savepoint wait for its end.
+ * Otherwise the connection would run them inside of it, and undo them with it.
  */
 export class RunningWork {
   /** The longest time, in milliseconds, in which the open transaction ran no statement. */
@@ -29,7 +29,7 @@ export class RunningWork {
     private now?: () => number,
   ) {}
 
-  /** Whether work is still running, or has failed without being awaited. Then the response must not report success. */
+  /** Whether work is still running, or has failed without being awaited. Then the response isn't a success. */
   get isUnfinished(): boolean {
     return this.count > 0 || this.hasLost
   }
@@ -79,15 +79,15 @@ export class RunningWork {
   }
 
   /**
-   * Runs a savepoint with a single statement. It needs no AsyncLocalStorage, whose first use makes every promise of the
-   * process slower on Node 20.
+   * Runs a savepoint with a single statement. It needs no AsyncLocalStorage, whose first use makes every
+   * promise of the process slower on Node 20.
    */
   nestStatement<T>(savepoint: () => Promise<T>): Promise<T> {
     const level = this.level()
     return this.counted(() => this.inTurn(level, () => this.track(savepoint, level)))
   }
 
-  /** Runs work after the savepoints that were requested in a level before, and after the level's running statements. */
+  /** Runs work after the savepoints that a level has requested before, and its running statements. */
   private inTurn<T>(level: Level, work: () => Promise<T>): Promise<T> {
     const previous = level.nested
     const current = (async () => {

@@ -15,9 +15,9 @@ import { engineOf } from '../engines/engines.js'
 import type { OpenServer } from './opening.js'
 
 /**
- * Whether a transaction can still be committed. A handler may catch an error of the database after which the engine cannot
- * commit: MariaDB has rolled back and would commit each later statement on its own, and PostgreSQL silently rolls back
- * instead of committing.
+ * Whether a transaction can still be committed. A handler may catch an error of the database after which the
+ * engine cannot commit: MariaDB has rolled back and would commit each later statement on its own, and
+ * PostgreSQL silently rolls back instead of committing.
  */
 export class TransactionHealth {
   /** The error that has ended the transaction. */
@@ -37,11 +37,13 @@ export class TransactionHealth {
   note<E>(error: E): E | Error {
     this.transaction.server?.note(error)
     const problem = error instanceof QueryFailedError ? problemOf(error) : undefined
-    // The database reports the same error if the server itself is read-only, which is a failure of the database.
+    // The database reports the same error if the server itself is read-only, which is a failure of the
+    // database.
     if (problem === 'readonly' && this.isReadOnly)
       return (this.failure = new ReadOnlyTransaction({ cause: error }))
     if (problem === 'aborted') return this.abortError()
-    // When a PostgreSQL connection breaks, TypeORM releases the query runner, which then rejects its use with another error.
+    // When a PostgreSQL connection breaks, TypeORM releases the query runner, which then rejects its use with
+    // another error.
     const isGone =
       problem === 'lost' || (this.transaction.runner.isReleased && !(error instanceof QueryFailedError))
     const thrown = isGone && !problem ? lostError(error) : error
@@ -88,8 +90,8 @@ export class TransactionHealth {
    * Checks that a commit would succeed.
    *
    * @throws the error that has ended the transaction
-   * @throws TransactionAborted (after a conflict, TransactionConflict) when PostgreSQL rejects all statements because of an error
-   *   that the handler has caught
+   * @throws TransactionAborted (after a conflict, TransactionConflict) when PostgreSQL rejects all statements
+   *   because of an error that the handler has caught
    */
   async check(): Promise<void> {
     if (this.endError) throw this.endError

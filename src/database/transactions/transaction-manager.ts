@@ -1,6 +1,7 @@
 import { EntityManager, QueryBuilder, Repository } from 'typeorm'
 import type { DataSource, QueryRunner } from 'typeorm'
 import { memoizeByObject } from '../../common/memoize.js'
+import { createRunner } from '../engines/mode.js'
 import type { LazyTransaction, Waiting } from './lazy-transaction.js'
 import { RunningWork } from './running-work.js'
 
@@ -39,9 +40,9 @@ export class TransactionManager extends EntityManager {
 }
 
 /**
- * Runs work in a savepoint of the transaction, so that the transaction survives if the work fails. Concurrent savepoints
- * run one after the other: TypeORM numbers them by their depth, so that parallel ones would undo each other's work.
- * Outside of a transaction, the work has its own transaction.
+ * Runs work in a savepoint of the transaction, so that the transaction survives if the work fails. Concurrent
+ * savepoints run one after the other: TypeORM numbers them by their depth, so that parallel ones would undo
+ * each other's work. Outside of a transaction, the work has its own transaction.
  */
 export function inSavepoint<T>(
   tx: EntityManager,
@@ -50,6 +51,20 @@ export function inSavepoint<T>(
   const runner = tx.queryRunner
   if (!runner || tx instanceof TransactionManager) return tx.transaction(work)
   return workOf(runner).nest(() => tx.transaction(work))
+}
+
+/** Runs work with a query runner, whose results count changed rows. A database's manager has none. */
+export function withRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  return tx.queryRunner ? work(tx) : withNewRunner(tx, work)
+}
+
+async function withNewRunner<T>(tx: EntityManager, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  const runner = createRunner(tx.dataSource, 'write')
+  try {
+    return await work(runner.manager)
+  } finally {
+    await runner.release()
+  }
 }
 
 /** The work of transactions that do not belong to a request. */
@@ -92,8 +107,8 @@ function observe(work: RunningWork, result: unknown): unknown {
 type RunnerMembers = Partial<Record<keyof QueryRunner, (transaction: LazyTransaction) => unknown>>
 
 /**
- * The query runner as TypeORM sees it: a transaction that is always active, so that `save` does not begin and commit one of its
- * own, and in which `transaction()` is a savepoint.
+ * The query runner as TypeORM sees it: a transaction that is always active, so that `save` does not begin and
+ * commit one of its own, and in which `transaction()` is a savepoint.
  */
 const members: RunnerMembers = {
   isTransactionActive: () => true,

@@ -13,8 +13,9 @@ let began: number | undefined
 let lastLongTurn = -Infinity
 
 /**
- * Lets the event loop turn if transactions keep it busy, because it only then notices which clients have left. Statements of SQLite run
- * within a turn: of a hundred slow searches whose clients have left, all would run. Undefined if there is no need to wait.
+ * Lets the event loop turn if transactions keep it busy, because it only then notices which clients have
+ * left. Statements of SQLite run within a turn: of a hundred slow searches whose clients have left, all would
+ * run. Undefined if there is no need to wait.
  */
 export function waitForTurn(): Promise<void> | undefined {
   if (isLong() || performance.now() - lastLongTurn < busyTime) return waitForShortTurn()

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** The shortest limit that the database is given, in milliseconds. After each such time of waiting, the limit is set again. */
+/** The shortest limit of the database, in milliseconds. After each such wait, it is set again. */
 const step = 1000
 
-/** The time that a transaction spends in waiting for its connection and for statements. All attempts of a request share it. */
+/** The time that a transaction waits for its connection and statements, over all attempts. */
 export class WaitLimit {
   /** The value of `waited` from which on the limit must be set again. */
   private shortensAt = step
@@ -17,7 +17,7 @@ export class WaitLimit {
     private readonly max = Infinity,
   ) {}
 
-  /** Whether the limit that the database has is longer than the rest of the time, so that `shorten` must set it again. */
+  /** Whether the database's limit is longer than what is left, so that `shorten` must set it again. */
   get isTooLong(): boolean {
     return this.waited >= this.shortensAt && this.max < Infinity
   }

@@ -4,7 +4,7 @@ import { memoize } from '../../common/memoize.js'
 /** A format of bodies: an urlencoded form, a multipart form, JSON or XML. */
 export type BodyFormat = 'form' | 'multipart' | 'json' | 'xml'
 
-/** The kind of a body by its content type, `csv` for the file of an import; undefined for an unsupported type. */
+/** The kind of a body by its content type, `csv` for the file of an import; undefined if unsupported. */
 export type BodyKind = BodyFormat | 'csv' | undefined
 
 const types: Record<BodyFormat, RegExp> = {

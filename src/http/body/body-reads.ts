@@ -4,7 +4,7 @@ import { clientNetwork } from '../security/client-network.js'
 import type { Context } from '../../context.js'
 import { BadRequest, HttpError, RequestTimeout, ServiceUnavailable } from '../../errors.js'
 
-/** The maximum bytes in memory of all bodies that are being read. If the limit of one body is larger, that limit counts. */
+/** The maximum bytes in memory of all bodies being read, or a body's own limit if that is larger. */
 const budget = 64 * 1024 * 1024
 
 /** The slowest rate that is accepted: this number of bytes within this number of milliseconds. */
@@ -14,8 +14,8 @@ const minRate = { bytes: 1024, milliseconds: 10_000 }
 const checkInterval = 1000
 
 /**
- * The bodies that an application is reading. Each reading ends: with the last byte, with the connection, with 408 if the body
- * arrives too slowly, or with 503 if all bodies together need too much memory.
+ * The bodies that an application is reading. Each reading ends: with the last byte, with the connection, with
+ * 408 if the body arrives too slowly, or with 503 if all bodies together need too much memory.
  */
 export class BodyReads {
   private readonly reads = new Set<BodyRead>()
@@ -54,7 +54,7 @@ export class BodyReads {
     if (this.reads.delete(read)) this.held -= read.held
   }
 
-  /** The first body of the client that holds the most memory, so that no client can keep the others from sending theirs. */
+  /** The first body of the client that holds the most memory, so that no client keeps others from sending. */
   private firstBodyOfLargestClient(): BodyRead | undefined {
     const totals = new Map<string, number>()
     for (const { client, held } of this.reads) totals.set(client, (totals.get(client) ?? 0) + held)
@@ -123,9 +123,11 @@ export class BodyRead {
   }
 
   /**
-   * Returns the next piece of the body as it was sent, or undefined at its end. Until the next call, the client has to wait.
+   * Returns the next piece of the body as it was sent, or undefined at its end. Until the next call, the
+   * client has to wait.
    *
-   * @throws BadRequest (400) when the client disconnects, TooManyChunks (400), and the error that was passed to `fail`
+   * @throws BadRequest (400) when the client disconnects, TooManyChunks (400), and the error that was passed
+   *   to `fail`
    */
   async next(): Promise<Buffer | undefined> {
     const { req } = this.ctx

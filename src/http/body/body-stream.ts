@@ -20,7 +20,7 @@ export function encodingOf({ req }: Pick<BodyContext, 'req'>): Compression | 'id
 /** The maximum ratio between the decompressed and the compressed size of a body. */
 const maxRatio = 100
 
-/** The decompressed bytes up to which the ratio is not checked, because small bodies can be compressed well. */
+/** The bytes up to which the ratio is not checked, because small bodies can be compressed well. */
 const uncheckedSize = 64 * 1024
 
 /** @throws DecompressionBomb (413), and the errors of zlib and of `read` */
@@ -48,8 +48,8 @@ export function piecesOf(ctx: Pick<BodyContext, 'req'>, read: BodyRead): AsyncIt
  * Reads a body, and decompresses it.
  *
  * @param limit the maximum number of decompressed bytes
- * @throws ContentTooLarge (413) when the body has more bytes than the limit, an Error when the body has been read before, and
- *   the errors of the decompression and of `read`
+ * @throws ContentTooLarge (413) when the body has more bytes than the limit, an Error when the body has been
+ *   read before, and the errors of the decompression and of `read`
  */
 export async function readBytes(ctx: BodyContext, limit: number, read: BodyRead): Promise<Buffer> {
   const { req } = ctx

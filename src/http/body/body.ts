@@ -28,13 +28,13 @@ export interface BodyOptions {
   bodyLimit?: number
   /** The maximum total size of the files of a request in bytes (10 MiB). */
   filesLimit?: number
-  /** The maximum number of multipart forms that are read at a time (50). Further ones are rejected with 503 and `Retry-After`. */
+  /** The maximum number of multipart forms at a time (50). Further ones get 503 and `Retry-After`. */
   uploadsLimit?: number
   /** The maximum size of an XML body in bytes (128 KiB). XML takes ten times as long to parse as JSON. */
   xmlLimit?: number
   /** The maximum number of values in a JSON body, and of elements and attributes in an XML body (10,000). */
   membersLimit?: number
-  /** The formats of bodies that the application reads (`['form', 'multipart', 'json', 'xml']`). Others are rejected with 415. */
+  /** The formats of bodies that it reads (`['form', 'multipart', 'json', 'xml']`). Others get 415. */
   bodyFormats?: readonly BodyFormat[]
 }
 
@@ -52,11 +52,13 @@ export type BodyReader = (ctx: Context, routes?: readonly object[]) => Promise<v
 const charsets = ['', 'utf-8', 'utf8', 'us-ascii']
 
 /**
- * Creates the reader of forms, multipart forms, JSON and XML. Without a body, `ctx.request.body` is an empty object.
+ * Creates the reader of forms, multipart forms, JSON and XML. Without a body, `ctx.request.body` is an empty
+ * object.
  *
- * The reader throws UnsupportedMediaType (415) for another type or encoding; ContentTooLarge, TooManyFields, TooManyMembers and
- * DecompressionBomb (413) over the limits; BadRequest (400) for a malformed body; RequestTimeout (408) for a slow one; and
- * TooManyUploads (429) and ServiceUnavailable (503) when too many bodies are being read.
+ * The reader throws UnsupportedMediaType (415) for another type or encoding; ContentTooLarge, TooManyFields,
+ * TooManyMembers and DecompressionBomb (413) over the limits; BadRequest (400) for a malformed body;
+ * RequestTimeout (408) for a slow one; and TooManyUploads (429) and ServiceUnavailable (503) when too many
+ * bodies are being read.
  */
 export function bodyReader({
   bodyLimit = 1024 * 1024,
@@ -101,7 +103,7 @@ export function bodyReader({
   }
 }
 
-/** @throws UnsupportedMediaType (415) when the encoding, the content type or the charset of the body is not supported */
+/** @throws UnsupportedMediaType (415) when the encoding, content type or charset is not supported */
 function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
   const encoding = encodingOf(ctx)
   if (!encoding) throw new UnsupportedMediaType(`The encoding "${ctx.get('Content-Encoding')}"`)
@@ -120,7 +122,7 @@ function rejectUnsupported(ctx: Context, formats: readonly BodyFormat[]): void {
     throw new UnsupportedMediaType('A compressed multipart body')
 }
 
-/** @throws BadRequest (400) when the text is not a JSON object or list, or is nested too deeply; TooManyMembers (413) */
+/** @throws BadRequest (400) when it is no JSON object or list, or nested too deeply; TooManyMembers (413) */
 function parseJson(text: string, maxMembers: number): unknown {
   if (text === '') return {}
   if (!/^[ \t\n\r]*[[{]/.test(text))

@@ -9,8 +9,8 @@ import { require } from '../../common/lazy.js'
 export const maxFields = 1000
 
 /**
- * The options of qs for the names of fields, in both encodings of forms: `a=1&a=2` and `a[]=1&a[]=2` are lists, and `a[b]=1` is
- * an object.
+ * The options of qs for the names of fields, in both encodings of forms: `a=1&a=2` and `a[]=1&a[]=2` are
+ * lists, and `a[b]=1` is an object.
  */
 export const nesting = {
   depth: 5,
@@ -35,7 +35,8 @@ export function formReader(limit: number): (ctx: Context, read: BodyRead) => Pro
     const bytes = await readBytes(ctx, limit, read)
     const { request, method } = ctx
     const is = (...types: string[]) => ctx.is(...types)
-    // koa-body would keep a string for each piece of the body, so it receives the whole as one, and the members that it uses.
+    // koa-body would keep a string for each piece of the body, so it receives the whole as one, and the
+    // members that it uses.
     const req = Object.assign(Readable.from([bytes], { objectMode: false }), { headers: {} })
     await parse({ req, request, method, is } as unknown as Context, async () => undefined)
   }
@@ -48,7 +49,8 @@ function parserOf(limit: number): ReturnType<typeof koaBody> {
     json: false,
     text: false,
     multipart: false,
-    // The route has already decided that the body is read. The type requires members of an enum with these values.
+    // The route has already decided that the body is read. The type requires members of an enum with these
+    // values.
     parsedMethods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as never,
     // The type lacks some of the options.
     queryString: {
@@ -62,7 +64,7 @@ type Decode = (part: string) => string
 
 const [plus, space] = [0x2b, 0x20]
 
-/** Replaces each plus sign by a space, because qs takes a quarter of a second for a million. The bytes are ASCII in UTF-8. */
+/** Replaces plus signs by spaces: qs takes a quarter of a second for a million. They are ASCII in UTF-8. */
 function withSpaces(part: string): string {
   if (!part.includes('+')) return part
   const bytes = Buffer.from(part)
@@ -82,7 +84,7 @@ export function nest(fields: ReadonlyArray<readonly [name: string, value: string
   })
 }
 
-/** The value of a field for a single value: the last one that was sent, because a checkbox follows a hidden field of its name. */
+/** The value of a single-value field: the last one, because a checkbox follows a hidden field of its name. */
 export function lastValue(value: unknown): unknown {
   return Array.isArray(value) ? value.at(-1) : value
 }

@@ -22,10 +22,12 @@ interface FormLimits {
 const maxFiles = 50
 
 /**
- * Reads the fields of a multipart form into `ctx.request.body`, writes its files to a folder for the request, and describes them
- * in `ctx.request.files`. Files of a browser's form that are too large are noted and dropped.
+ * Reads the fields of a multipart form into `ctx.request.body`, writes its files to a folder for the request,
+ * and describes them in `ctx.request.files`. Files of a browser's form that are too large are noted and
+ * dropped.
  *
- * @throws ContentTooLarge, TooManyFields (413), UnsupportedMediaType (415), BadRequest (400), and the errors of `read`
+ * @throws ContentTooLarge, TooManyFields (413), UnsupportedMediaType (415), BadRequest (400), and the errors
+ *   of `read`
  */
 export async function readMultipart(
   ctx: Context,
@@ -55,7 +57,8 @@ export async function readMultipart(
 }
 
 /**
- * Writes a body that is a file to a folder for the request, and describes it as a form's file in the `file` field.
+ * Writes a body that is a file to a folder for the request, and describes it as a form's file in the `file`
+ * field.
  *
  * @throws ContentTooLarge (413), and the errors of `read` and of the decompression
  */
@@ -163,7 +166,8 @@ class MultipartForm implements PartReceiver {
   }
 
   /**
-   * Whether the next bytes of a file are kept. If the files are too large, a browser's form is read to its end.
+   * Whether the next bytes of a file are kept. If the files are too large, a browser's form is read to its
+   * end.
    *
    * @throws ContentTooLarge (413) when another client sends too much
    */
@@ -177,7 +181,7 @@ class MultipartForm implements PartReceiver {
   }
 }
 
-/** Whether a part has a name, and not that of a property that every object has, such as `constructor`. Others are ignored. */
+/** Whether it has a name, and not that of one of every object, such as `constructor`. Others are left out. */
 function isFieldName(name: string | undefined): name is string {
   return name !== undefined && !(name in Object.prototype)
 }

@@ -40,11 +40,12 @@ export function boundaryOf(contentType: string): string {
 }
 
 /**
- * Splits a multipart form into its parts (RFC 7578). It requests a piece of the body when the receiver has processed the previous
- * one, and ends when the pieces end, whatever they contain.
+ * Splits a multipart form into its parts (RFC 7578). It requests a piece of the body when the receiver has
+ * processed the previous one, and ends when the pieces end, whatever they contain.
  *
  * @param next returns the next piece of the body; undefined at its end
- * @throws TooManyFields (413) when there are more than `maxDelimiters`, BadRequest (400) when the body is malformed
+ * @throws TooManyFields (413) when there are more than `maxDelimiters`, BadRequest (400) when the body is
+ *   malformed
  */
 export async function readParts(
   next: () => Promise<Buffer | undefined>,
@@ -85,7 +86,7 @@ class PartReader {
     this.data = start < this.data.length ? Buffer.concat([this.data.subarray(start), piece]) : piece
   }
 
-  /** Calls `pass` with the data from `start` to the next delimiter, and removes everything up to the end of the delimiter. */
+  /** Calls `pass` with the data from `start` to the next delimiter, and removes all up to its end. */
   async readUntilDelimiter(start: number, pass: (piece: Buffer) => unknown): Promise<void> {
     for (;;) {
       const found = this.data.indexOf(this.delimiter)
@@ -104,7 +105,7 @@ class PartReader {
     }
   }
 
-  /** Removes the rest of a delimiter's line, but not its line break. Returns whether it was the last delimiter. */
+  /** Removes the rest of a delimiter's line, but not its line break. Returns whether it was the last. */
   async readLineEnd(): Promise<boolean> {
     let end = 0
     for (;;) {
@@ -162,8 +163,8 @@ function partOf(headers: Map<string, string>): Part {
 }
 
 /**
- * The parameters of a header: `name="a"`, `name=a`, or `name*=utf-8''a` with a percent-encoded value, which takes precedence. In
- * quotes, a backslash escapes only a quote or a backslash.
+ * The parameters of a header: `name="a"`, `name=a`, or `name*=utf-8''a` with a percent-encoded value, which
+ * takes precedence. In quotes, a backslash escapes only a quote or a backslash.
  */
 function parametersOf(header: string): Record<string, string | undefined> {
   const parameters: Record<string, string | undefined> = Object.create(null)

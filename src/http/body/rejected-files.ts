@@ -14,10 +14,10 @@ interface RejectedFiles {
 
 const rejectedFiles = new PerRequest<RejectedFiles>()
 
-/** How much larger than their limit the files may be. They are read to their end, because a browser reads no earlier response. */
+/** How much larger than their limit the files may be. A browser reads no response before their end. */
 const maxExcess = 10
 
-/** The maximum bytes of the files that are read: for a browser, which can show the form again, more than are kept. */
+/** The maximum bytes of the files that are read: for a browser, which shows the form again, more. */
 export function readableFiles(ctx: Context, limit: number): number {
   return chooseFormat(ctx) === 'html' ? maxExcess * limit : limit
 }
@@ -41,7 +41,7 @@ export function reportRejectedFiles(ctx: Context): { fields: readonly string[]; 
   return { fields: [...rejected.fields], max: sizeText(rejected.limit) }
 }
 
-/** Adds the errors of dropped files to those that a handler responds with. They replace others of these fields. */
+/** Adds the errors of dropped files to those that a handler responds with. They replace others there. */
 export function addRejectedFiles(ctx: Context, errors: ValidationErrors): void {
   const { fields = [], max } = reportRejectedFiles(ctx) ?? {}
   for (const field of fields) {
@@ -51,14 +51,14 @@ export function addRejectedFiles(ctx: Context, errors: ValidationErrors): void {
   }
 }
 
-/** @throws ContentTooLarge (413) when files were dropped, and the route cannot show a form: it neither creates nor updates a record */
+/** @throws ContentTooLarge (413) for dropped files if the route neither creates nor updates */
 export function requireForm(ctx: Context): void {
   const rejected = rejectedFiles.get(ctx)
   const { action } = ctx.route.resource ?? {}
   if (rejected && action !== 'create' && action !== 'update') throw new ContentTooLarge(rejected.limit)
 }
 
-/** @throws ContentTooLarge (413) when files were dropped, and the handler has responded without their errors */
+/** @throws ContentTooLarge (413) when files were dropped, and the handler responded without their errors */
 export function rejectUnreported(ctx: Context): void {
   const rejected = rejectedFiles.get(ctx)
   if (rejected && !rejected.isReported) throw new ContentTooLarge(rejected.limit)

@@ -21,8 +21,8 @@ export function removeUploadFolder(folder: string): Promise<void> {
 }
 
 /**
- * Deletes folders that are older than a day: they belong to processes that were killed during an upload. A folder that cannot be
- * deleted is ignored, because it may be that of another user.
+ * Deletes folders that are older than a day: they belong to processes that were killed during an upload. A
+ * folder that cannot be deleted is ignored, because it may be that of another user.
  *
  * @param now the time in milliseconds since 1970
  */

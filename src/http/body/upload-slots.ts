@@ -7,7 +7,7 @@ const perClient = 5
 /** The milliseconds for which a further form of the client waits. */
 const waitLimit = 5000
 
-/** Limits how many multipart forms are read at the same time, because each of them needs buffers and an open file. */
+/** Limits how many multipart forms are read at the same time: each needs buffers and an open file. */
 export class UploadSlots {
   private running = 0
   private readonly clients = new Map<string, Semaphore>()
@@ -19,7 +19,8 @@ export class UploadSlots {
    * Runs `work`, which reads a form.
    *
    * @param address the address of the client, or its network
-   * @throws TooManyUploads (429) when the client's other forms take too long; ServiceUnavailable (503) at the limit
+   * @throws TooManyUploads (429) when the client's other forms take too long; ServiceUnavailable (503) at the
+   *   limit
    */
   async run(address: string, work: () => Promise<void>): Promise<void> {
     const tooMany = () => new TooManyUploads(perClient, waitLimit / 1000)

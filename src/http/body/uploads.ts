@@ -5,7 +5,7 @@ import type { FileAttribute, FileProblem } from '../../models/attributes/file-at
 export interface UploadPlan {
   /** The maximum bytes of all files of a request, if it is more than that of the application. */
   filesLimit: number
-  /** The folder of the temporary files. Its disk is that of the store, so that a file is kept without a copy. */
+  /** The folder of the temporary files. Its disk is that of the store, so that no copy is made. */
   folder: string
 }
 
@@ -19,8 +19,8 @@ export function planOf(routes: readonly object[]): UploadPlan | undefined {
 }
 
 /**
- * Reads the files that a request has for an attribute of a record, beside the value in its body. Returns the new value of the
- * attribute, or undefined if it does not change, and what is wrong with it.
+ * Reads the files that a request has for an attribute of a record, beside the value in its body. Returns the
+ * new value of the attribute, or undefined if it does not change, and what is wrong with it.
  */
 export type FileReader = (
   record: object,

@@ -19,13 +19,15 @@ interface Element {
 }
 
 /**
- * Reads an XML document as the fields of a record: the children of its root. An element with `nil="true"` is null.
- * Repeated elements are a list, and so is an element whose only children have the name that `toXml` gives to its items. Only the
- * five predefined entities are supported and a DOCTYPE is rejected, so no document grows when it is read.
+ * Reads an XML document as the fields of a record: the children of its root. An element with `nil="true"` is
+ * null. Repeated elements are a list, and so is an element whose only children have the name that `toXml`
+ * gives to its items. Only the five predefined entities are supported and a DOCTYPE is rejected, so no
+ * document grows when it is read.
  *
- * @param members the maximum number of elements, attributes, comments, CDATA sections and processing instructions
- * @throws BadRequest (400) when the document is not well-formed, is nested too deeply, or has a DOCTYPE or an element
- *   `__proto__`; TooManyMembers (413)
+ * @param members the maximum number of elements, attributes, comments, CDATA sections and processing
+ *   instructions
+ * @throws BadRequest (400) when the document is not well-formed, is nested too deeply, or has a DOCTYPE or an
+ *   element `__proto__`; TooManyMembers (413)
  */
 export async function parseXml(
   text: string,
@@ -125,7 +127,7 @@ function fieldsOf({ children }: Element): Record<string, unknown> {
   )
 }
 
-/** The items of a list, if the only children of its element have the name that `toXml` gives to items. Else the value itself. */
+/** The items of a list, if its element's only children have the name of `toXml` for items. Else the value. */
 function listOf(name: string, value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const [item, ...others] = Object.entries(value)

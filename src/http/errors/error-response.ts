@@ -32,7 +32,7 @@ const staleHeaders = [
   'X-Total-Count',
 ]
 
-/** Responds to a failed request with problem details in JSON or XML, or with a page. Every error response is created here. */
+/** Responds to a failed request with a problem in JSON or XML, or a page. Makes all error responses. */
 export function respondWithError(ctx: Context, error: unknown, pages: ErrorPages): void {
   for (const header of staleHeaders) ctx.remove(header)
   if (error instanceof errors.ValidationErrors) ctx.translateErrors(error)
@@ -80,7 +80,7 @@ function errorPage(ctx: Context, error: unknown, problem: ProblemDetails, pages:
   }
 }
 
-/** Whether a development server rejected the request because of its host. Such a client must not see internals. */
+/** Whether a development server rejected the request because of its host. It must not show internals. */
 function isFromUnknownHost(error: unknown): boolean {
   return error instanceof errors.BlockedHost || error instanceof errors.ForwardedInDevelopment
 }
@@ -89,8 +89,8 @@ function isFromUnknownHost(error: unknown): boolean {
 const ownErrors = new Set<unknown>(Object.values(errors).filter((error) => error !== errors.HttpError))
 
 /**
- * The detail that a page shows to visitors: the translation `error.detail.<name of the error>`, else the errors of the
- * record, else the message, unless the error is one of the framework.
+ * The detail that a page shows to visitors: the translation `error.detail.<name of the error>`, else the
+ * errors of the record, else the message, unless the error is one of the framework.
  */
 function detailFor(ctx: Context, error: unknown, { detail }: ProblemDetails): string | undefined {
   if (detail === undefined || !(error instanceof Error)) return undefined

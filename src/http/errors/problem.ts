@@ -30,8 +30,9 @@ export function statusOf(error: unknown): number {
 }
 
 /**
- * Whether an error determines the response: an HttpError, or an error of Koa's `ctx.throw`, which has `expose`. The `status` of
- * any other error has another meaning, such as the response of a service that the handler called.
+ * Whether an error determines the response: an HttpError, or an error of Koa's `ctx.throw`, which has
+ * `expose`. The `status` of any other error has another meaning, such as the response of a service that the
+ * handler called.
  */
 export function isForClient(error: unknown): error is Error {
   return (
@@ -48,7 +49,7 @@ export function writeProblem(ctx: Context, name: keyof typeof dataFormats, probl
   ctx.body = format.writeProblem(problem)
 }
 
-/** Whether the message is for clients: `isPublic` of an HttpError, and `expose` of an error of Koa with a status below 500. */
+/** Whether the message is for clients: `isPublic` of an HttpError, `expose` of Koa's errors below 500. */
 function isPublic(error: unknown, status: number): error is Error {
   if (error instanceof HttpError) return error.isPublic
   return error instanceof Error && status < 500 && Reflect.get(error, 'expose') === true

@@ -5,8 +5,8 @@ import { chooseFormat } from '../responder.js'
 import { refererOfThisSite } from '../security/own-site.js'
 
 /**
- * Returns a browser to the page with the button, if a record cannot be deleted. The page shows the reason as a message. Without
- * the address of the page, or a session, the error has its own page.
+ * Returns a browser to the page with the button, if a record cannot be deleted. The page shows the reason as
+ * a message. Without the address of the page, or a session, the error has its own page.
  *
  * @returns whether the response is the redirect
  */

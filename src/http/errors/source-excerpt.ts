@@ -23,8 +23,8 @@ const extensions = new Set(['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs', '.pug'
 const linesAround = 4
 
 /**
- * Returns the lines of the application in which an error occurred: the error's own `file` and `line`, else the first line of
- * its stack that is in the application.
+ * Returns the lines of the application in which an error occurred: the error's own `file` and `line`, else
+ * the first line of its stack that is in the application.
  *
  * @param folder the folder of the application. No file outside of it is read, nor one of its node_modules.
  */
@@ -52,7 +52,7 @@ function framesOf({ message, stack = '' }: Error): string[] {
   return frames.split('\n').slice(1)
 }
 
-/** Parses a line of a stack: `    at PostsResource.show (/blog/src/actions/posts.ts:12:5)`. Returns one site, or none. */
+/** Parses a stack's line: `    at PostsResource.show (/blog/src/actions/posts.ts:12:5)`. Or none. */
 function siteOf(frame: string): Site[] {
   const [, where = '', line = ''] = /^\s+at (?:.*\()?(.+?):(\d+)(?::\d+)?\)?$/.exec(frame) ?? []
   if (where.startsWith('file:')) return [{ file: fileURLToPath(where), line: Number(line) }]
@@ -72,7 +72,7 @@ function excerptOf({ file, line }: Site, folder: string): SourceExcerpt | undefi
   return { file: found.name, line, lines }
 }
 
-/** The real path of a file of the application, and its name relative to the folder; undefined for any other file. */
+/** The real path of a file of the application, and its name relative to the folder; undefined for others. */
 function findFile(file: string, folder: string): { path: string; name: string } | undefined {
   if (!extensions.has(extname(file))) return undefined
   try {

@@ -1,8 +1,8 @@
-/** Writes values and errors in a format of responses. A new format needs a file, and an entry of `dataFormats`. */
+/** Writes values and errors in a format of responses. Each one needs a file, an entry of `dataFormats`. */
 export interface Format {
   /** The media types by which a client requests the format. Responses have the first one. */
   mediaTypes: readonly string[]
-  /** The media type of problem documents. If it ends with the format's key in `dataFormats`, clients can request the format by it, too. */
+  /** The media type of problems. It also requests the format if it ends with its key in `dataFormats`. */
   problemType: string
   /**
    * Writes a value.

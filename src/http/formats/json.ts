@@ -22,14 +22,14 @@ const twoDigits = Array.from({ length: 100 }, (_, number) => String(number).padS
 const { toJSON } = Date.prototype
 
 /**
- * Serializes a value like `JSON.stringify`. The dates of records are written here, because with `JSON.stringify`, a list of 20
- * records takes 11 % more CPU time.
+ * Serializes a value like `JSON.stringify`. The dates of records are written here, because with
+ * `JSON.stringify`, a list of 20 records takes 11 % more CPU time.
  */
 export function toJson(value: unknown): string {
   return JSON.stringify(Array.isArray(value) ? value.map(withDatesAsText) : withDatesAsText(value))
 }
 
-/** Returns a copy of a record with strings instead of dates. A value of another type, or with `toJSON`, is returned unchanged. */
+/** Returns a copy of a record with strings instead of dates. Others, or with `toJSON`, are unchanged. */
 function withDatesAsText(value: unknown): unknown {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || 'toJSON' in value) return value
   const copy: Record<string, unknown> = {}

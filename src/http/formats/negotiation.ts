@@ -1,7 +1,7 @@
 import { memoize } from '../../common/memoize.js'
 import { dataFormats, formatOfType, formats, type FormatName } from './formats.js'
 
-/** The ranges of `Accept` that match each format, the most specific first: its media types, their groups, and everything. */
+/** The ranges of `Accept` of each format, the most specific first: its types, their groups, and all. */
 const specificities = byFormat((name) => {
   // `application/*` belongs to XHTML, too, but clients do not mean HTML by it.
   if (name === 'html') return [['text/html', 'application/xhtml+xml'], ['text/*'], ['*/*']]
@@ -26,8 +26,8 @@ export interface Preferences {
 }
 
 /**
- * Chooses the format of a response (RFC 9110, section 12.5.1). A client that names no media type receives the format of its own
- * body, else the default format.
+ * Chooses the format of a response (RFC 9110, section 12.5.1). A client that names no media type receives the
+ * format of its own body, else the default format.
  *
  * @param offered the formats that the handler offers
  * @returns undefined when the client accepts none of the offered formats
@@ -74,7 +74,7 @@ interface Range {
   quality: number
 }
 
-/** The maximum number of ranges that are read, so that a long header costs little. Browsers send fewer than ten. */
+/** The maximum number of ranges that are read, so that a long header costs little. Browsers send few. */
 const maxRanges = 200
 
 /** Parses an `Accept` header. A range without a quality has 1, and one with a malformed quality has 0. */
@@ -90,7 +90,7 @@ export function parseAccept(header: string): readonly Range[] {
     })
 }
 
-/** Returns the quality of the format's media types, if the header names them, else of their group, else of all types, else 0. */
+/** Returns the quality of a format's media types in the header, else of their group, of all types, or 0. */
 function qualityOf(format: FormatName, ranges: readonly Range[]): number {
   for (const names of specificities[format]) {
     let best = -1

@@ -7,15 +7,15 @@ import {
   toPlainObject,
 } from '../../models/attributes/transform-metadata.js'
 
-/** Prepares a value for JSON and XML. class-transformer's `@Exclude` and `@Expose` apply, also to nested values. */
+/** Prepares a value for JSON and XML. class-transformer's `@Exclude` and `@Expose` apply at any depth. */
 export function toPlain(value: unknown): unknown {
   if (value instanceof ValidationErrors) return value.messages
   return inOrder(needsTransform(value) ? toPlainObject(value) : value, value)
 }
 
 /**
- * Writes the members of a record that was just created in the order of the columns, as those of a record that was read, so that
- * both have the same tag.
+ * Writes the members of a record that was just created in the order of the columns, as those of a record that
+ * was read, so that both have the same tag.
  *
  * @param plain a value, or what class-transformer has made of it
  */
@@ -37,7 +37,7 @@ function inOrder(plain: unknown, value: unknown): unknown {
   return Object.fromEntries([...names.map((name) => [name, members.get(name)] as const), ...members])
 }
 
-/** The names of the columns of a class in JSON and XML, in their order; for any other object, those of every model. */
+/** The names of the columns of a class in JSON and XML, in order; for other objects, those of every model. */
 const membersOf = memoizeByObject((model: Function): readonly string[] => [
   ...new Set([
     'id',
@@ -57,7 +57,8 @@ function isOutOfOrder(value: unknown): value is object {
 }
 
 /**
- * Whether the class of a value, or of a value within it, has rules of class-transformer. Other values are serialized unchanged.
+ * Whether the class of a value, or of a value within it, has rules of class-transformer. Other values are
+ * serialized unchanged.
  *
  * @param ancestors the objects around the value, to stop at a circular reference
  */

@@ -62,7 +62,7 @@ function className(value: unknown): string | undefined {
   return name === 'Object' || name === '' ? undefined : recordName(name)
 }
 
-/** Writes an element. A name that XML does not allow becomes the `name` attribute of an `item`. `toJSON` applies, as in JSON. */
+/** Writes an element. A name that XML forbids becomes the `name` of an `item`. `toJSON` applies. */
 function element(name: string, given: unknown, attributes = ''): string {
   const value: unknown = hasToJson(given) ? given.toJSON(name) : given
   const tag = isXmlName(name) ? name : 'item'
@@ -110,7 +110,7 @@ function isXmlName(name: string): boolean {
   return /^[A-Za-z_][\w.-]*$/.test(name) && !/^xml/i.test(name)
 }
 
-/** Escapes a string, and replaces characters that XML 1.0 does not allow (section 2.2). Parsers would change a plain `\r`. */
+/** Escapes a string, and replaces characters that XML 1.0 forbids. Parsers would change a plain `\r`. */
 function escapeXml(text: string): string {
   return (
     text

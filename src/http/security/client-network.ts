@@ -2,8 +2,8 @@ import { isIPv6 } from 'node:net'
 import { plainAddress } from './forwarded.js'
 
 /**
- * The part of an address that belongs to one client: an IPv4 address, or the network of an IPv6 address (`2001:db8:0:1::/64`),
- * because a client can use all addresses of its network.
+ * The part of an address that belongs to one client: an IPv4 address, or the network of an IPv6 address
+ * (`2001:db8:0:1::/64`), because a client can use all addresses of its network.
  */
 export function clientNetwork(address: string): string {
   // The zone of a link-local address follows a percent sign: `fe80::1%eth0`.

@@ -12,13 +12,13 @@ export interface CorsOptions {
   credentials?: boolean
   /** The request headers that scripts may send in addition to `Database-Position` (all that they request). */
   allowHeaders?: readonly string[]
-  /** Response headers that scripts may read in addition to the framework's own: `Link`, `Location`, `Retry-After` and others. */
+  /** Response headers that scripts may read beside the framework's: `Link`, `Location`, `Retry-After` .... */
   exposeHeaders?: readonly string[]
   /** The seconds for which a browser caches the result of a preflight (600). */
   maxAge?: number
 }
 
-/** The framework's response headers that browsers hide from scripts of other sites, unless they are exposed. */
+/** The framework's response headers that browsers hide from scripts of other sites unless exposed. */
 const ownHeaders = [
   'Database-Position',
   'ETag',
@@ -55,7 +55,8 @@ export class Cors {
       allowHeaders: allowHeaders && [...allowHeaders, 'Database-Position'],
       exposeHeaders: [...ownHeaders, ...exposeHeaders],
       maxAge: String(maxAge),
-      // Unlike other errors in Koa, ours become responses in an inner middleware, and keep the headers anyway.
+      // Unlike other errors in Koa, ours become responses in an inner middleware, and keep the headers
+      // anyway.
       keepHeadersOnError: false,
     }
     this.koaCors = require('@koa/cors')

@@ -11,12 +11,13 @@ import { ownOrigin } from './own-site.js'
  */
 export function rejectCrossSiteForm(ctx: Context, trusted: readonly string[] = []): void {
   if (!isPlainPost(ctx) || !isFromAnotherSite(ctx, trusted)) return
-  // Another site cannot make a browser send a bearer token, and without cookies there is nothing else to misuse.
+  // Another site cannot make a browser send a bearer token, and without cookies there is nothing else to
+  // misuse.
   if (hasBearerToken(ctx) && ctx.get('Cookie') === '') return
   throw new CrossSiteRequest(ctx.get('Origin'), ownOrigin(ctx))
 }
 
-/** Whether a page of another site sent a request, according to the browser. Trusted origins are treated as our own. */
+/** Whether a page of another site sent a request, according to the browser. Trusted origins are our own. */
 export function isFromAnotherSite(ctx: Context, trusted: readonly string[]): boolean {
   const origin = ctx.get('Origin')
   if (trusted.includes(origin)) return false
@@ -26,8 +27,8 @@ export function isFromAnotherSite(ctx: Context, trusted: readonly string[]): boo
 }
 
 /**
- * Whether a page may be able to send a request without a preflight: a POST, unless its type is JSON or XML. Browsers are stricter.
- * The method is the one that was sent, before `_method` overrides it.
+ * Whether a page may be able to send a request without a preflight: a POST, unless its type is JSON or XML.
+ * Browsers are stricter. The method is the one that was sent, before `_method` overrides it.
  */
 export function isPlainPost(ctx: Context): boolean {
   if (ctx.originalMethod !== 'POST') return false
@@ -35,7 +36,7 @@ export function isPlainPost(ctx: Context): boolean {
   return kind !== 'json' && kind !== 'xml' && kind !== 'csv'
 }
 
-/** Whether a request has a bearer token. Unlike cookies and `Basic`, browsers do not send it by themselves. */
+/** Whether a request has a bearer token. Browsers do not send it by themselves. */
 export function hasBearerToken(ctx: Context): boolean {
   return /^Bearer +\S/i.test(ctx.get('Authorization'))
 }

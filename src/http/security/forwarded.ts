@@ -4,12 +4,12 @@ import { memoize } from '../../common/memoize.js'
 import { DeclarationError } from '../../errors.js'
 
 /**
- * The proxies whose `X-Forwarded-*` headers are read: their number, or the networks of their addresses (`'private'` is
- * loopback, link-local and private addresses). 0 or false ignores the headers; true is 1.
+ * The proxies whose `X-Forwarded-*` headers are read: their number, or the networks of their addresses
+ * (`'private'` is loopback, link-local and private addresses). 0 or false ignores the headers; true is 1.
  */
 export type TrustedProxies = boolean | number | 'private' | readonly string[]
 
-/** Loopback, link-local and private addresses: 127.0.0.0/8 and ::1, 169.254.0.0/16 and fe80::/10, RFC 1918 and fc00::/7. */
+/** Loopback, local and private addresses: 127.0.0.0/8, ::1, 169.254.0.0/16, fe80::/10, RFC 1918, fc00::/7. */
 const privateNetworks = [
   '127.0.0.0/8',
   '10.0.0.0/8',
@@ -25,9 +25,9 @@ const privateNetworks = [
 type CountProxies = (request: Koa.Request) => number
 
 /**
- * Reads the client's address, the scheme and the host of requests from the `X-Forwarded-*` headers, if a trusted proxy sent
- * them. Each proxy appends a value. With n trusted proxies, the outermost one wrote the n-th value from the right, and all
- * values left of it come from the client.
+ * Reads the client's address, the scheme and the host of requests from the `X-Forwarded-*` headers, if a
+ * trusted proxy sent them. Each proxy appends a value. With n trusted proxies, the outermost one wrote the
+ * n-th value from the right, and all values left of it come from the client.
  *
  * @throws DeclarationError when the `proxy` option is neither a number nor a list of networks
  */
@@ -66,7 +66,7 @@ function forwardedValues(request: Koa.Request, name: string, countProxies: Count
   return header === '' ? [] : trustedValues(header, countProxies(request))
 }
 
-/** The values that trusted proxies wrote, the outermost proxy's first. If there are fewer values, all are trusted. */
+/** The values of trusted proxies, the outermost proxy's first. Fewer values are all trusted. */
 export function trustedValues(header: string, proxies: number): string[] {
   return proxies === 0 ? [] : valuesOf(header).slice(-proxies)
 }
@@ -93,8 +93,9 @@ function proxyCounter(option: TrustedProxies): CountProxies {
 }
 
 /**
- * Counts the proxies of a request by their addresses: the sender of the connection, and the addresses at the end of
- * `X-Forwarded-For`, until one is not in the networks. A closed connection has no address, and so no proxy.
+ * Counts the proxies of a request by their addresses: the sender of the connection, and the addresses at the
+ * end of `X-Forwarded-For`, until one is not in the networks. A closed connection has no address, and so no
+ * proxy.
  */
 function proxiesInNetworks(networks: readonly string[]): CountProxies {
   const isTrusted = memoize(matcherOf(networks), 1000)
@@ -109,7 +110,8 @@ function proxiesInNetworks(networks: readonly string[]): CountProxies {
 }
 
 /**
- * Returns a function that checks whether an address is in one of the networks: `10.0.0.0/8`, `2001:db8::/32` or `192.0.2.7`.
+ * Returns a function that checks whether an address is in one of the networks: `10.0.0.0/8`, `2001:db8::/32`
+ * or `192.0.2.7`.
  *
  * @throws DeclarationError when one of the networks is malformed
  */
@@ -137,13 +139,13 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv6(address) ? 'ipv6' : 'ipv4'
 }
 
-/** Removes the port that some proxies append to an address, and converts an IPv4 address that is mapped to IPv6. */
+/** Removes the port that some proxies append to an address, and converts mapped IPv4 addresses. */
 export function plainAddress(text: string): string {
   const address = text.replace(/^\[(.*)\](?::\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
   return /^[0:]*:ffff:/i.test(address) ? unmapped(address) : address
 }
 
-/** Converts `::ffff:192.0.2.1`, `::ffff:c000:201` and `0:0:0:0:0:ffff:c000:201` to `192.0.2.1`. URL writes all of them alike. */
+/** Converts `::ffff:192.0.2.1`, `::ffff:c000:201` and `0:0:0:0:0:ffff:c000:201` to `192.0.2.1`. */
 function unmapped(address: string): string {
   if (!isIPv6(address)) return address
   const [, ...groups] =

@@ -17,12 +17,12 @@ export function isHostPattern(text: string): boolean {
   return hostPattern.test(text)
 }
 
-/** Whether a string is a host name, an IPv4 address, or an IPv6 address in brackets. `1.2.3.999` is none of them. */
+/** Whether a string is a host name, an IPv4 address, or an IPv6 address in brackets. `1.2.3.999` is none. */
 export function isHost(text: string): boolean {
   return hostPattern.test(text) && !text.startsWith('*') && URL.canParse(`https://${text}`)
 }
 
-/** Returns a host in lower case, without its port and without a trailing dot: `blog.example` for `Blog.example.:3000`. */
+/** Returns a host in lower case, without port and trailing dot: `blog.example` for `Blog.example.:3000`. */
 export function nameOfHost(host: string): string {
   return host.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
 }
@@ -35,7 +35,8 @@ export function matchesHost(name: string, patterns: readonly string[]): boolean 
 }
 
 /**
- * Rejects a request with several `Host` headers (RFC 9112, section 3.2), because a proxy may read another one than Node.
+ * Rejects a request with several `Host` headers (RFC 9112, section 3.2), because a proxy may read another one
+ * than Node.
  *
  * @param rawHeaders each name, followed by its value
  * @throws BadRequest (400)
@@ -50,11 +51,13 @@ export function rejectSeveralHosts(rawHeaders: readonly string[]): void {
 }
 
 /**
- * Rejects requests for hosts other than the development hosts, and requests that a proxy forwarded for other hosts.
+ * Rejects requests for hosts other than the development hosts, and requests that a proxy forwarded for other
+ * hosts.
  *
  * @param named the hosts in the application's options
  * @param listening the address on which the application listens
- * @throws DeclarationError when a configured host is malformed. The middleware throws BlockedHost and ForwardedInDevelopment (403)
+ * @throws DeclarationError when a configured host is malformed. The middleware throws BlockedHost and
+ *   ForwardedInDevelopment (403)
  */
 export function developmentHosts(named: readonly string[], listening?: string): Middleware {
   const hosts = new DevelopmentHosts(named, listening)
@@ -72,16 +75,17 @@ const localNames = ['localhost', '*.localhost']
 /**
  * The hosts that a development server accepts: localhost, IP addresses and configured hosts.
  *
- * Another site can let its own name resolve to this machine (DNS rebinding). Without this check, its pages could read the
- * source code and routes on our error pages. A request that a proxy forwarded is accepted for configured hosts only, because
- * a public server that runs in development is most likely a mistake.
+ * Another site can let its own name resolve to this machine (DNS rebinding). Without this check, its pages
+ * could read the source code and routes on our error pages. A request that a proxy forwarded is accepted for
+ * configured hosts only, because a public server that runs in development is most likely a mistake.
  */
 export class DevelopmentHosts {
   private readonly configured: readonly string[]
   private readonly accepted: readonly string[]
 
   /**
-   * @param configured the hosts in the application's options; `DEVELOPMENT_HOSTS` adds others, separated by commas
+   * @param configured the hosts in the application's options; `DEVELOPMENT_HOSTS` adds others, separated by
+   *   commas
    * @param listening the name or address on which the application listens
    * @throws DeclarationError when a configured host is malformed
    */

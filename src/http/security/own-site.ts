@@ -5,10 +5,10 @@ import { BadRequest } from '../../errors.js'
 /** A host that no client can guess. Only a relative URL leads to it. */
 const host = `${randomUUID()}.invalid`
 
-/** Both schemes, because `http:evil.example` is a path on a page with http, and another site on a page with https. */
+/** Both schemes: `http:evil.example` is a path on a page with http, and another site with https. */
 const bases = [`http://${host}`, `https://${host}`]
 
-/** A path that needs no parsing: only a slash or backslash after the first slash begins a host, even after ignored characters. */
+/** A path that needs no parsing: only a slash or backslash after the first begins a host. */
 const plainPath = /^\/(?:\w|$)/
 
 /**

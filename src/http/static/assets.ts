@@ -4,7 +4,7 @@ import { join, posix } from 'node:path'
 import { BoundedMap } from '../../common/memoize.js'
 import type { RouteTable } from '../../routing/route-table.js'
 
-/** Finds the paths of static files with the digests of their contents. Browsers can cache the files at these paths forever. */
+/** Finds the paths of static files with digests, at which browsers can cache the files forever. */
 export class Assets {
   /** A cache of the results of `pathOf`, if these depend neither on changes of the files nor on the host. */
   private readonly fixedPaths = new BoundedMap<string>(1000)
@@ -18,7 +18,7 @@ export class Assets {
     private readonly isFixed: boolean,
   ) {}
 
-  /** Returns `/application-<digest>.css` for `application.css`, or `/application.css` if there is no such file. */
+  /** Returns `/application-<digest>.css` for `application.css`, or `/application.css` if there is none. */
   pathOf(name: string, request: { readonly hostname: string }): string {
     const cached = this.fixedPaths.get(name)
     if (cached !== undefined) return cached
@@ -57,7 +57,7 @@ export function digestOf(file: string, { mtimeMs, size }: Stats): string {
   return digest
 }
 
-/** The SHA-256 of a file in hexadecimal digits. The file is read in blocks, because it may be larger than the memory. */
+/** The SHA-256 of a file in hexadecimal digits. It is read in blocks, because it may be large. */
 function hashOf(file: string): string {
   const hash = createHash('sha256')
   const block = Buffer.allocUnsafe(64 * 1024)

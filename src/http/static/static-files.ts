@@ -9,12 +9,13 @@ import { digestOf, splitDigest } from './assets.js'
 import { require } from '../../common/lazy.js'
 
 /**
- * Responds to a GET or HEAD request with a file of the folder. If its path contains the digest of the file's content, the
- * response can be cached forever.
+ * Responds to a GET or HEAD request with a file of the folder. If its path contains the digest of the file's
+ * content, the response can be cached forever.
  *
- * @returns whether there is such a file; hidden files except those in `.well-known`, files outside of the folder and irregular files are treated as
- *   missing, even if a link in the folder leads to them
- * @throws HttpError (412, 416) when the file does not meet the conditions or the range of the request, and errors of reading it
+ * @returns whether there is such a file; hidden files except those in `.well-known`, files outside of the
+ *   folder and irregular files are treated as missing, even if a link in the folder leads to them
+ * @throws HttpError (412, 416) when the file does not meet the conditions or the range of the request, and
+ *   errors of reading it
  */
 export async function sendFile(ctx: Context, mounted: StaticFolder): Promise<boolean> {
   const path = mounted.fileOf(ctx.path)
@@ -61,8 +62,8 @@ async function sendPath(ctx: Context, root: string, path: string, digest?: strin
 }
 
 /**
- * Whether a path is a regular file within its folder, which may be a link itself. Opening a FIFO would wait for a writer and
- * block a thread of the process.
+ * Whether a path is a regular file within its folder, which may be a link itself. Opening a FIFO would wait
+ * for a writer and block a thread of the process.
  */
 function isServable(root: string, file: string, stats: Stats | undefined): stats is Stats {
   if (!stats?.isFile()) return false

@@ -14,18 +14,18 @@ import { Turns } from './turns.js'
 
 /** The options of `idempotency()`. */
 export interface IdempotencyOptions {
-  /** Returns the owner of a key: by default the id of `ctx.user`. Requests without an owner share their keys. */
+  /** Returns the owner of a key: by default the id of `ctx.user`. Those without an owner share keys. */
   by?: (ctx: Context) => string | undefined
 }
 
 /**
- * Carries out a POST or PATCH request with an `Idempotency-Key` once, however often it is sent within 24 hours. Its
- * transaction saves the key with the response, if the status is below 400. A repetition returns this response with
- * `Idempotent-Replayed: true`; while the first request is running, it waits, in the same process without a connection. The forms
- * of new records contain a key.
+ * Carries out a POST or PATCH request with an `Idempotency-Key` once, however often it is sent within 24
+ * hours. Its transaction saves the key with the response, if the status is below 400. A repetition returns
+ * this response with `Idempotent-Replayed: true`; while the first request is running, it waits, in the same
+ * process without a connection. The forms of new records contain a key.
  *
- * Register it below `transaction()` and `authenticate()`. The key begins the transaction, so resources that hash passwords
- * belong above it.
+ * Register it below `transaction()` and `authenticate()`. The key begins the transaction, so resources that
+ * hash passwords belong above it.
  *
  * @example app.use(idempotency(database))
  * @throws DeclarationError at the start, when it is in another place

@@ -17,7 +17,7 @@ interface StoredResponse {
   body?: string | null | undefined
 }
 
-/** The stored headers, which describe the body or lead to the record. The other headers and cookies are created again. */
+/** The stored headers, which describe the body or the record. Others and cookies are created again. */
 const HEADERS = ['Content-Type', 'Content-Language', 'Location', 'ETag']
 
 /** The maximum number of bytes of a stored body. */

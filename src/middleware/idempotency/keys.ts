@@ -30,7 +30,7 @@ export function idempotencyKeysTable(runner: QueryRunner): Table {
   })
 }
 
-/** The request that has used a key. Until it ends, it has no response, and only its own transaction sees the row. */
+/** The request that has used a key. Until it ends, only its own transaction sees the row. */
 interface Row {
   request: string
   response: string | null
@@ -58,11 +58,13 @@ export class IdempotencyKeys extends ExpiringTable {
     const result = await tx.queryRunner?.query(...insert.getQueryAndParameters(), true)
     if (result?.affected === 1) return undefined
     const query = tx.createQueryBuilder().select(['request', 'response', 'expires_at']).from(name, 'previous')
-    // Without the lock, the transaction may see the table as it was before the other request inserted the row.
+    // Without the lock, the transaction may see the table as it was before the other request inserted the
+    // row.
     if (engineOf(tx.dataSource).readsSnapshots) query.setLock('pessimistic_read')
     const previous = await query.where('id = :id', { id }).getRawOne<Row>()
     if (previous?.response && Number(previous.expires_at) > now) return previous
-    // Takes over the row if it has expired, or has no response because middleware has turned a failed request into a success.
+    // Takes over the row if it has expired, or has no response because middleware has turned a failed request
+    // into a success.
     const update = tx.createQueryBuilder().update(name).set(row)
     update.where('id = :id AND (expires_at <= :now OR response IS NULL)', { id, now })
     if ((await update.execute()).affected === 0) throw new TransactionConflict()

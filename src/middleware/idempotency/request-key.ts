@@ -36,7 +36,7 @@ export function readKey(sent: unknown): string {
   )
 }
 
-/** Returns a digest of a request: its method, URL, body and files, but not its CSRF token, which differs between pages. */
+/** Returns a digest of a request: method, URL, body and files, without its changing CSRF token. */
 export async function digestRequest(ctx: Context): Promise<string> {
   const { method, url, route, request } = ctx
   const body = hasForm(ctx) ? { ...Object(request.body), authenticity_token: undefined } : request.body

@@ -2,7 +2,7 @@ import { Semaphore, type Release } from '../../common/semaphore.js'
 import type { LazyTransaction } from '../../database/transactions/lazy-transaction.js'
 import { ServiceUnavailable } from '../../errors.js'
 
-/** The requests of a key that may have a connection while they wait for the first one, which has the third connection. */
+/** The requests of a key that may wait with a connection for the first one, which has the third. */
 const maxBegun = 3
 
 /** The requests of this process with one key. */
@@ -13,7 +13,7 @@ interface Turn {
   readonly begun: Semaphore
 }
 
-/** Lets requests of this process that have the same key run one after the other, before they take connections to the database. */
+/** Lets this process's requests of a key run one after the other, before they take connections. */
 export class Turns {
   private readonly turns = new Map<string, Turn>()
 
@@ -21,9 +21,11 @@ export class Turns {
   constructor(private readonly timeout: number) {}
 
   /**
-   * Waits until the transactions of earlier requests with a key have ended. The turn ends with the transaction.
+   * Waits until the transactions of earlier requests with a key have ended. The turn ends with the
+   * transaction.
    *
-   * @throws ServiceUnavailable (503) after the timeout, or if other requests with this key already hold connections
+   * @throws ServiceUnavailable (503) after the timeout, or if other requests with this key already hold
+   *   connections
    */
   async take(key: string, transaction: LazyTransaction): Promise<void> {
     const turn = this.turns.get(key) ?? {

@@ -6,18 +6,18 @@ import { snapshotResponse } from './response-snapshot.js'
 import { isRepeatable } from '../idempotency/request-key.js'
 
 /**
- * Milliseconds within which all attempts of a request must end. Attempts can wait long for locks, so a retry only starts if the
- * rest of the time is enough for the longest attempt so far.
+ * Milliseconds within which all attempts of a request must end. Attempts can wait long for locks, so a retry
+ * only starts if the rest of the time is enough for the longest attempt so far.
  */
 export const maxDuration = 10_000
 
 /** Options for retrying requests. */
 export interface RetryingOptions {
-  /** The number of retries of a request whose transaction conflicted with another one (2, on a Galera cluster 5). */
+  /** The number of retries of a request after a conflict (2, on a Galera cluster 5). */
   retries?: number
   /**
-   * Whether a request may run again, after a conflict or because its replica has failed. By default one with an idempotent method
-   * (RFC 9110) or a key, and without files.
+   * Whether a request may run again, after a conflict or because its replica has failed. By default one with
+   * an idempotent method (RFC 9110) or a key, and without files.
    */
   isRetryable?: (ctx: Context) => boolean
 }
@@ -33,11 +33,12 @@ export interface Attempt {
 }
 
 /**
- * Runs a request. If it may run again, retries it after a conflict of its transaction with another one. For another run, the
- * response, the session and `ctx.state` are reset to what they were before the first one.
+ * Runs a request. If it may run again, retries it after a conflict of its transaction with another one. For
+ * another run, the response, the session and `ctx.state` are reset to what they were before the first one.
  *
  * @param now returns the time in milliseconds
- * @throws TransactionConflict when the request may not run again, when no retry is left, or when a retry may end after 10 seconds
+ * @throws TransactionConflict when the request may not run again, when no retry is left, or when a retry may
+ *   end after 10 seconds
  */
 export async function retrying(
   ctx: Context,

@@ -6,7 +6,8 @@ import { transactionOf } from '../../database/transactions/request-transaction.j
 import { NoTransaction } from '../../errors.js'
 
 /**
- * Sets how the transaction of a request begins. Register it below `transaction()`, for example for one handler.
+ * Sets how the transaction of a request begins. Register it below `transaction()`, for example for one
+ * handler.
  *
  * @example
  * \@Resource('/accounts')
@@ -22,7 +23,8 @@ import { NoTransaction } from '../../errors.js'
  *   }
  * }
  *
- * @throws NoTransaction when there is no `transaction()` above it, TransactionAlreadyBegun when the request has already sent a
+ * @throws NoTransaction when there is no `transaction()` above it, TransactionAlreadyBegun when the request
+ *   has already sent a
  * query
  */
 export function transactionOptions(options: BeginOptions): Middleware {

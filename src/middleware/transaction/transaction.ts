@@ -4,7 +4,7 @@ import type { Logger } from 'pino'
 import type { Context, Hooks, Middleware } from '../../context.js'
 import type { Database } from '../../database/database.js'
 import { hasNestedLists } from '../../models/attributes/nested-lists.js'
-import { linksOf } from '../../records/links.js'
+import { idListsOf } from '../../records/joins.js'
 import { checkModels } from '../../records/participants.js'
 import { chainsOf } from '../../records/within.js'
 import { declaredLists, logListWarnings } from '../../records/lists/list-warnings.js'
@@ -40,33 +40,36 @@ const positionDescription =
 
 /** The options of `transaction()`. */
 export interface TransactionOptions extends RetryingOptions, Pick<BeginOptions, 'isolation' | 'replica'> {
-  /** Whether requests are rejected while migrations are pending. The default is true in development, else false. */
+  /** Whether requests are rejected while migrations are pending. By default only in development. */
   checksMigrations?: boolean
   /**
-   * Milliseconds for which an open transaction may wait without a statement before a warning is logged. Time in which the
-   * process computes does not count. The default is 100 in development; otherwise there is no limit.
+   * Milliseconds for which an open transaction may wait without a statement before a warning is logged. Time
+   * in which the process computes does not count. The default is 100 in development; otherwise there is no
+   * limit.
    */
   idleLimit?: number
 }
 
 /**
- * Gives every request a transaction, `ctx.tx`. It begins with the request's first query. It is committed before the
- * response is sent if the handler ends with a status below 400, and rolled back otherwise.
+ * Gives every request a transaction, `ctx.tx`. It begins with the request's first query. It is committed
+ * before the response is sent if the handler ends with a status below 400, and rolled back otherwise.
  *
- * If the transaction conflicts with another one (a deadlock, a serialization failure), the request is retried if that is
- * safe: the middleware below and the handler run again, and nothing remains of the first attempt.
+ * If the transaction conflicts with another one (a deadlock, a serialization failure), the request is retried
+ * if that is safe: the middleware below and the handler run again, and nothing remains of the first attempt.
  *
- * If the client has closed the connection before the transaction begins, the first query throws ClientClosedRequest.
+ * If the client has closed the connection before the transaction begins, the first query throws
+ * ClientClosedRequest.
  *
- * Queries that the handler did not await are an error, and the transaction is rolled back. If such a query fails later, the
- * failure is logged.
+ * Queries that the handler did not await are an error, and the transaction is rolled back. If such a query
+ * fails later, the failure is logged.
  *
  * @throws DeclarationError when `retries` or `idleLimit` is wrong
  * @throws PendingMigrations when migrations are pending, and `checksMigrations` is true or a table is missing
  * @throws MigrationMissing in development when no migration creates a table or a column of a model
  * @throws the explained database error when the commit fails
  * @throws NotAwaited when queries are still running, RowsNotRead when a stream of rows is still open
- * @throws TransactionConflict after a conflict with another transaction, if the request is not retried or no retry is left
+ * @throws TransactionConflict after a conflict with another transaction, if the request is not retried or no
+ *   retry is left
  * @throws OutcomeUnknown when the connection is lost during the commit
  * @throws ServiceUnavailable (503) when responses that stream rows use half of the connections
  */
@@ -119,7 +122,7 @@ class Requests implements Hooks {
     checkModels(this.database)
     // They reject wrong properties with `@RelationIds`, and wrong names of `@Within`.
     for (const metadata of this.database.entityMetadatas) {
-      linksOf(metadata)
+      idListsOf(metadata)
       chainsOf(metadata)
     }
     if (routes.some(({ resource }) => resource?.many))
@@ -230,13 +233,13 @@ function lazyTransaction(
   })
 }
 
-/** The secrets that encrypt positions: those of the application's sessions, or without sessions, those of the environment. */
+/** The secrets that encrypt positions: those of the sessions, or without any, of the environment. */
 function secretsOf(ctx: Context): readonly string[] {
   const { keys } = ctx.app
   return Array.isArray(keys) ? keys : secretsOfEnvironment(environmentOf(ctx))
 }
 
-/** Returns no secret if the environment has none: `replicas` require one, but a cluster works without positions. */
+/** Returns none if the environment has none: `replicas` need one, but a cluster works without. */
 const secretsOfEnvironment = memoize((env): readonly string[] => {
   try {
     return sessionSecrets(undefined, env, 'The positions of replicas')
@@ -245,7 +248,7 @@ const secretsOfEnvironment = memoize((env): readonly string[] => {
   }
 })
 
-/** Warns if a transaction was idle for longer than the limit, because other requests may wait for its locks. */
+/** Warns if a transaction was idle for longer than the limit, because others may wait for its locks. */
 function warnOfIdle(ctx: Context, idle: number, limit: number): void {
   if (idle <= limit) return
   const handler = ctx.route?.handlerName ?? 'a handler'
@@ -258,8 +261,8 @@ function warnOfIdle(ctx: Context, idle: number, limit: number): void {
 }
 
 /**
- * Explains a failed commit. If its outcome is unknown, a repeatable request returns 503, because it can be sent again
- * whether or not it was committed.
+ * Explains a failed commit. If its outcome is unknown, a repeatable request returns 503, because it can be
+ * sent again whether or not it was committed.
  */
 function explainCommit(ctx: Context, error: unknown): unknown {
   if (!(error instanceof OutcomeUnknown) || !isRepeatable(ctx)) return explainDatabaseError(error)
@@ -267,8 +270,8 @@ function explainCommit(ctx: Context, error: unknown): unknown {
 }
 
 /**
- * Warns about pending migrations. They do not prevent the start, because a migration that removes a column or a table runs
- * after the last process of the previous release has ended.
+ * Warns about pending migrations. They do not prevent the start, because a migration that removes a column or
+ * a table runs after the last process of the previous release has ended.
  */
 async function warnOfPending(database: Database, logger: Logger): Promise<void> {
   const names = await pendingMigrations(database)
@@ -282,14 +285,14 @@ async function rollback(ctx: Context, lazy: LazyTransaction): Promise<void> {
     .catch((error: unknown) => ctx.log.error(error, 'the transaction could not be rolled back'))
 }
 
-/** Rolls back after a response with a status of 400 or more. The rollback ends a stream of rows, for which its body would wait. */
+/** Rolls back after a response with a status from 400. It ends a stream of rows that the body waits for. */
 async function rollbackResponse(ctx: Context, lazy: LazyTransaction): Promise<void> {
   const isUnread = lazy.isStreaming && ctx.body instanceof Readable
   await rollback(ctx, lazy)
   if (isUnread) throw new RowsNotRead()
 }
 
-/** Runs the callbacks of `ctx.afterCommit`. A failure is only logged, because the transaction is already committed. */
+/** Runs the callbacks of `ctx.afterCommit`. A failure is only logged, after the commit. */
 async function runHooks(ctx: Context, { hooks }: LazyTransaction): Promise<void> {
   for (const hook of hooks)
     try {

@@ -1,8 +1,8 @@
 import type { Model } from '../model.js'
 
 /**
- * The names of a class's attributes: its properties that are neither methods, nor relations, nor the id and the timestamps. A list
- * of records that is not optional is one of `@Nested`.
+ * The names of a class's attributes: its properties that are neither methods, nor relations, nor the id and
+ * the timestamps. A list of records that is not optional is one of `@Nested`.
  */
 export type AttributeOf<T> = Exclude<
   {

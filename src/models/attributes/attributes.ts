@@ -9,10 +9,11 @@ import { ownRelationIds, type RelationIdsProperty } from './relation-ids.js'
 export { kindOf, type Attribute, type AttributeKind }
 
 /**
- * The attributes of a model that a client may set: its regular columns, the inherited ones first. They leave out the id,
- * the datetimes that the framework sets, a version, generated columns, columns that are hidden (`select: false`) or not
- * written (`insert: false`, `update: false`), and columns whose type has no textual form (a blob, an array). The lists of
- * `@RelationIds` follow the columns, then the attributes with files, instead of their columns, and then the lists of `@Nested`.
+ * The attributes of a model that a client may set: its regular columns, the inherited ones first. They leave
+ * out the id, the datetimes that the framework sets, a version, generated columns, columns that are hidden
+ * (`select: false`) or not written (`insert: false`, `update: false`), and columns whose type has no textual
+ * form (a blob, an array). The lists of `@RelationIds` follow the columns, then the attributes with files,
+ * instead of their columns, and then the lists of `@Nested`.
  */
 export const attributesOf = memoizeByObject((model: Function): Attribute[] => [
   ...columnsOf(model)
@@ -128,7 +129,7 @@ export function toAttribute({ propertyName, options }: ColumnMetadataArgs): Attr
   ]
 }
 
-/** The values of an enum. A numeric TypeScript enum also maps its numbers to names: those keys are left out. */
+/** The values of an enum. A numeric TypeScript enum also maps numbers to names: those are left out. */
 function valuesOf(enumeration: object): Array<string | number> {
   if (Array.isArray(enumeration)) return enumeration
   return Object.entries(enumeration)

@@ -3,8 +3,9 @@ import { KINDS, type Attribute } from './kinds.js'
 export { unreadable } from './readers.js'
 
 /**
- * Converts a submitted value to the type of its column. JSON may send a number, a boolean or a date as text, as forms and XML
- * do. A text column only accepts text. If the attribute is nullable, a blank value becomes null.
+ * Converts a submitted value to the type of its column. JSON may send a number, a boolean or a date as text,
+ * as forms and XML do. A text column only accepts text. If the attribute is nullable, a blank value becomes
+ * null.
  *
  * @param timeZone the time zone of datetimes without an offset
  * @returns `unreadable` if the value cannot be converted

@@ -4,7 +4,7 @@ export interface FileAttribute {
   readonly name: string
   /** Whether it contains a list of files. */
   readonly isList: boolean
-  /** The column with the id of the file, `photo_id`; undefined for a list, whose files are in their own table. */
+  /** The column with the id of the file, `photo_id`; undefined for a list, which has its own table. */
   readonly column: string | undefined
   /** The media types that it accepts; empty for all. */
   readonly types: readonly string[]

@@ -1,4 +1,4 @@
-/** Whether lists and objects are nested too deep for what walks through them: JSON.stringify, transformers, the log. */
+/** Whether lists and objects are nested too deep for JSON.stringify, transformers and the log. */
 export function isTooDeep(value: unknown, levels = 100): boolean {
   if (typeof value !== 'object' || value === null) return false
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1))
@@ -11,8 +11,8 @@ export function hasKey(value: unknown, key: string): boolean {
 }
 
 /**
- * Whether JSON has a key that TypeORM would lose (`__proto__`), or with which it could not update the row again, or text with half a
- * surrogate pair, which MariaDB and the type jsonb reject.
+ * Whether JSON has a key that TypeORM would lose (`__proto__`), or with which it could not update the row
+ * again, or text with half a surrogate pair, which MariaDB and the type jsonb reject.
  */
 export function isUnstorable(json: unknown): boolean {
   return hasKey(json, '__proto__') || hasKey(json, 'hasOwnProperty') || hasMalformedText(json)
@@ -30,8 +30,9 @@ export const defaultMembersLimit = 10_000
 const [quote, backslash, comma, openList, openObject] = [...'"\\,[{'].map((sign) => sign.charCodeAt(0))
 
 /**
- * Whether JSON text has more members than `limit`, including the items of lists. Check it before you parse the text, because
- * creating many small values is far slower than reading them. An empty list or object counts as one member.
+ * Whether JSON text has more members than `limit`, including the items of lists. Check it before you parse
+ * the text, because creating many small values is far slower than reading them. An empty list or object
+ * counts as one member.
  */
 export function hasTooManyMembers(text: string, limit: number): boolean {
   let members = 0

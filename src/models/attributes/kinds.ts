@@ -28,7 +28,7 @@ export interface Attribute {
   nullable: boolean
   /** Whether it is a list of such values: the ids of a to-many relation. */
   isList?: true
-  /** The files that it contains, if it is declared with `@HasFile` or `@HasFiles`. The kind is that of their ids. */
+  /** The files that it contains, if declared with `@HasFile` or `@HasFiles`. Its kind is that of ids. */
   file?: FileAttribute
   /** The class of the objects of `@ValidateNested`, which `ctx.bind` creates. */
   nested?: Function
@@ -46,7 +46,7 @@ export interface Attribute {
 
 /** The differences between the kinds of attributes. */
 interface Kind {
-  /** The column types that store it, on all engines. The first one, which every engine supports, is that of new columns. */
+  /** The column types that store it, on all engines. Every engine supports the first, that of new columns. */
   types: readonly [ColumnType, ...ColumnType[]]
   /** Converts text and JSON to a value. */
   read: readers.Reader
@@ -132,7 +132,7 @@ const kindsByType = new Map<ColumnType, AttributeKind>(
   ),
 )
 
-/** Returns the kind of a column type, or undefined if attributes cannot have this type (blobs, arrays, geometries). */
+/** Returns the kind of a column type; undefined if attributes cannot have it (blobs, arrays, geometries). */
 export function kindOf(type: ColumnType | undefined): AttributeKind | undefined {
   return type === undefined ? undefined : kindsByType.get(type)
 }

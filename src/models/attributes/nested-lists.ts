@@ -39,7 +39,7 @@ export function ownNestedLists(model: Function): readonly NestedList[] {
   return declared.get(model) ?? []
 }
 
-/** @throws DeclarationError for a model with a policy, if the policy of the record to which its lines belong decides */
+/** @throws DeclarationError for a model with a policy whose records are lines of others */
 export function rejectLinePolicy(line: Function): void {
   for (const [model, lists] of declared) {
     const list = lists.find((one) => one.line === line)

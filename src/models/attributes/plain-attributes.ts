@@ -5,7 +5,7 @@ import { attributesOf, isEntity, type Attribute, type AttributeKind } from './at
 import { transformRules } from './transform-metadata.js'
 import { getMetadataStorage } from '../validation/class-validator.js'
 
-/** The kinds of the types that TypeScript emits for a decorated property. For a union like `string | null` it emits Object. */
+/** The kinds of the types emitted for a decorated property. A union like `string | null` is Object. */
 const KINDS_BY_TYPE = new Map<unknown, AttributeKind>([
   [String, 'string'],
   [Number, 'float'],
@@ -26,12 +26,12 @@ const KINDS_BY_RULE = new Map<string | undefined, AttributeKind>([
 ])
 
 /**
- * The attributes of a class that is not an entity, for example of a search: its properties with decorators of class-validator,
- * in the order of their declaration. A property with `@IsOptional()` is nullable.
+ * The attributes of a class that is not an entity, for example of a search: its properties with decorators of
+ * class-validator, in the order of their declaration. A property with `@IsOptional()` is nullable.
  *
  * @param only the names of the properties that are needed (all)
- * @throws UntypedAttribute if neither the type of such a property nor its rules tell the kind of its values, or if objects in it
- *   could not be validated
+ * @throws UntypedAttribute if neither the type of such a property nor its rules tell the kind of its values,
+ *   or if objects in it could not be validated
  */
 export function plainAttributesOf(model: Function, only?: readonly string[]): Attribute[] {
   return [...attributesByName(model)].flatMap(([name, attribute]) => {
@@ -71,7 +71,7 @@ const rulesByProperty = memoizeByObject((model: Function) => {
   return properties
 })
 
-/** The attribute of a property with or without rules; undefined if neither its type nor its rules tell the kind of its values. */
+/** The attribute of a property; undefined if neither its type nor its rules tell its kind. */
 export function plainAttributeOf(model: Function, name: string): Attribute | undefined {
   const rules = rulesOf(model, name)
   const isList = isListProperty(model, name)
@@ -120,7 +120,7 @@ function isObjectClass(type: unknown): type is Function {
   return typeof type === 'function' && !VALUES.includes(type)
 }
 
-/** Returns why the objects in a property cannot be read and validated, and what to do; undefined if they can. */
+/** Returns why the objects in a property cannot be read and validated, and what to do; else undefined. */
 function nestingProblem(model: Function, name: string): string | undefined {
   if (!isNested(model, name)) return undefined
   const type = objectClassOf(model, name)
@@ -143,7 +143,7 @@ function typeOf(model: Function, name: string): unknown {
   return value === null || value === undefined ? undefined : value.constructor
 }
 
-/** A new instance of a class, for its initial values; an empty object if the class cannot be created without arguments. */
+/** A new instance of a class, for its initial values; an empty object if it needs arguments. */
 export const instanceOf = memoizeByObject((model: Function): object => {
   try {
     return Reflect.construct(model, [])

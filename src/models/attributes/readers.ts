@@ -1,7 +1,7 @@
 import { fromLocalTime } from '../../common/time-zones.js'
 import { hasTooManyMembers, isTooDeep, isUnstorable, defaultMembersLimit } from './json-limits.js'
 
-/** The result for a value that cannot be read as its column's type. The error of the field has the rule `type.<kind>`. */
+/** The result for a value of the wrong type. The error of the field has the rule `type.<kind>`. */
 export const unreadable = Symbol('unreadable')
 
 /** The parts of an attribute that a reader needs. */
@@ -14,7 +14,7 @@ interface Details {
 /** Reads a value of one kind. Returns `unreadable` if it cannot be converted. */
 export type Reader = (value: unknown, attribute: Details, timeZone: string) => unknown
 
-/** Accepts only text that every engine can store: PostgreSQL supports neither the null character nor lone surrogates. */
+/** Accepts text that every engine stores: PostgreSQL rejects null characters and lone surrogates. */
 export function readText(value: unknown): unknown {
   return typeof value === 'string' && !value.includes('\0') && value.isWellFormed() ? value : unreadable
 }
@@ -39,8 +39,9 @@ export function readFloat(value: unknown): unknown {
 }
 
 /**
- * Reads a decimal as text, because a JavaScript number would lose digits. The fraction is padded to the column's scale, as the
- * database returns it, and an exponent is resolved. A decimal with more digits is rejected, not rounded.
+ * Reads a decimal as text, because a JavaScript number would lose digits. The fraction is padded to the
+ * column's scale, as the database returns it, and an exponent is resolved. A decimal with more digits is
+ * rejected, not rounded.
  */
 export function readDecimal(value: unknown, { precision, scale }: Details): unknown {
   const input = typeof value === 'number' ? String(value) : trimText(value)
@@ -59,7 +60,7 @@ export function readDecimal(value: unknown, { precision, scale }: Details): unkn
   return `${isNegative ? '-' : ''}${whole}${fraction && `.${fraction}`}`
 }
 
-/** Moves the point of a number to the right. Returns the digits before it, without leading zeros, and those after it. */
+/** Moves a number's point to the right. Returns the digits before it, without zeros, and after it. */
 function movePoint(before: string, after: string, places: number): [whole: string, fraction: string] {
   const position = before.length + places
   const digits = '0'.repeat(Math.max(0, -position)) + before + after
@@ -88,7 +89,7 @@ export function readBoolean(value: unknown): unknown {
   return booleans.get(typeof value === 'string' ? value.trim().toLowerCase() : value) ?? unreadable
 }
 
-/** Reads a time of day. Adds missing seconds, and removes zeros at the end of their fraction, as the databases return it. */
+/** Reads a time of day. Adds missing seconds, and removes zeros at their end, as the databases do. */
 export function readTime(value: unknown): unknown {
   const input = trimText(value)
   if (!/^([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d{1,6})?)?$/.test(input)) return unreadable
@@ -147,7 +148,7 @@ export function readUuid(value: unknown): unknown {
   return /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(input) ? input.toLowerCase() : unreadable
 }
 
-/** Reads a value of an enum. A number may be sent as text, and is read as a number, as TypeORM returns it on all engines. */
+/** Reads a value of an enum. Text with a number is a number, as in TypeORM on all engines. */
 export function readEnum(value: unknown, { values }: Details): unknown {
   return values?.find((known) => known === value || String(known) === value) ?? unreadable
 }

@@ -11,8 +11,9 @@ export interface RelationIdsProperty {
 const properties = new WeakMap<Function, RelationIdsProperty[]>()
 
 /**
- * Declares a property with the ids of a many-to-many relation. `ctx.find` and `ctx.paginate` read it with one query, JSON and
- * XML contain it, `ctx.bind` sets it, and `ctx.save` writes the links if it was bound or assigned.
+ * Declares a property with the ids of a many-to-many relation. `ctx.find` and `ctx.paginate` read it with one
+ * query, JSON and XML contain it, `ctx.bind` sets it, and `ctx.save` writes the join table if it was bound or
+ * assigned.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import { memoizeByObject } from '../../common/memoize.js'
 import { ancestorsOf } from './attributes.js'
 import { require } from '../../common/lazy.js'
 
-/** The options of a rule: the direction in which it applies (without them, in both), and the name of the field. */
+/** The options of a rule: the direction in which it applies (by default both), and the field's name. */
 interface RuleOptions {
   toClassOnly?: boolean
   toPlainOnly?: boolean
@@ -34,7 +34,7 @@ function classTransformer(): typeof ClassTransformer {
   return require('class-transformer')
 }
 
-/** Applies the rules of the class of an instance to the fields of a request, and copies the result to the instance. */
+/** Applies the rules of the class of an instance to the fields of a request, and copies them to it. */
 export function applyFields(instance: object, fields: Record<string, unknown>): object {
   return withSafeNames(fields, (safe) =>
     classTransformer().plainToClassFromExist(instance, safe, { exposeUnsetFields: false }),
@@ -46,10 +46,10 @@ export function toPlainObject(value: object): object {
   return withSafeNames(value, (safe) => classTransformer().instanceToPlain(safe))
 }
 
-/** Rules apply to fields of a request that become attributes (`toClass`), or to records in responses (`toPlain`). */
+/** Rules apply to fields that become attributes (`toClass`), or to records in responses (`toPlain`). */
 type Direction = 'toClass' | 'toPlain'
 
-/** Whether a class, or one that it extends, has rules of class-transformer: `@Exclude`, `@Expose` or `@Transform`. */
+/** Whether a class or its parent has rules of class-transformer: `@Exclude`, `@Expose` or `@Transform`. */
 export function hasTransformMetadata(target: unknown, direction: Direction): boolean {
   return typeof target === 'function' && target !== Object && hasRules[direction](target)
 }
@@ -59,7 +59,7 @@ const hasRules = {
   toPlain: memoizeByObject((target: Function) => searchRules(target, 'toClassOnly')),
 }
 
-/** Whether a class has rules besides those that have the `otherOnly` option, and only apply in the other direction. */
+/** Whether a class has rules besides those that have the `otherOnly` option, for the other direction. */
 function searchRules(target: Function, otherOnly: keyof RuleOptions): boolean {
   const storage = storageModule.defaultMetadataStorage
   const rules = [...storage.getExposedMetadatas(target), ...storage.getExcludedMetadatas(target)]
@@ -75,7 +75,7 @@ function hasFunctions(target: Function): boolean {
   return ancestorsOf(target).some((ancestor) => functions?.has(ancestor))
 }
 
-/** The names of fields that `@Expose` gives to the properties of a class; undefined if functions of `@Transform` may read any field. */
+/** The fields of `@Expose` for properties of a class; undefined if `@Transform` may read any field. */
 export const exposedFields = memoizeByObject((target: Function): readonly unknown[] | undefined =>
   hasFunctions(target)
     ? undefined
@@ -85,7 +85,7 @@ export const exposedFields = memoizeByObject((target: Function): readonly unknow
 /** class-transformer's numbers for the directions. */
 const TYPES: Record<Direction, number> = { toClass: 0, toPlain: 1 }
 
-/** Whether the rules of a class exclude a property from JSON and XML, restrict it to groups, or change its value. */
+/** Whether the rules of a class exclude a property from responses, restrict it to groups, or change it. */
 export function isHiddenProperty(target: unknown, name: string): boolean {
   if (typeof target !== 'function') return false
   const { isExcluded, isChanged } = transformRules(target, name, 'toPlain')
@@ -129,8 +129,9 @@ export function exposedProperties(target: Function): readonly string[] {
 }
 
 /**
- * Transforms a value whose data may contain any name, for example in a JSON column. class-transformer takes `constructor` for the
- * class of an object, and loses names such as `valueOf`, so they have a prefix in the meantime.
+ * Transforms a value whose data may contain any name, for example in a JSON column. class-transformer takes
+ * `constructor` for the class of an object, and loses names such as `valueOf`, so they have a prefix in the
+ * meantime.
  */
 function withSafeNames<T extends object>(value: T, transform: (safe: T) => object): object {
   const safe = rename(value, (name) =>

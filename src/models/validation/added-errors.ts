@@ -11,8 +11,8 @@ export function markTranslated(errors: ValidationErrors): void {
 }
 
 /**
- * Translates the errors that a hook of a model or a handler has added, once. An error that has neither a message nor a
- * translation of its rule gets the translation `validation.invalid`.
+ * Translates the errors that a hook of a model or a handler has added, once. An error that has neither a
+ * message nor a translation of its rule gets the translation `validation.invalid`.
  *
  * @param model the class of the record, if it is known
  */

@@ -1,13 +1,13 @@
 import type * as ClassValidator from 'class-validator'
 import { require } from '../../common/lazy.js'
 
-// The main module of class-validator also loads all of its rules with the packages validator and libphonenumber-js. They take
-// longer to load than the framework. An application that uses one of them imports class-validator itself, and thereby shares
-// these modules.
+// The main module of class-validator also loads all of its rules with the packages validator and
+// libphonenumber-js. They take longer to load than the framework. An application that uses one of them
+// imports class-validator itself, and thereby shares these modules.
 const { getFromContainer }: typeof ClassValidator = require('class-validator/cjs/container.js')
 const { Validator }: typeof ClassValidator = require('class-validator/cjs/validation/Validator.js')
 
-/** class-validator's storage of the rules of all classes, and the function that makes a decorator for a rule. */
+/** class-validator's storage of the rules of all classes, and the function that makes decorators. */
 export const {
   getMetadataStorage,
 }: typeof ClassValidator = require('class-validator/cjs/metadata/MetadataStorage.js')

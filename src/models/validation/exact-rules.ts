@@ -1,7 +1,7 @@
 import type { ValidationMetadata } from 'class-validator/types/metadata/ValidationMetadata.js'
 import { attributesOf } from '../attributes/attributes.js'
 
-/** The rules of class-validator that reject every text, although bigints and decimals are texts, and what they mean. */
+/** The rules of class-validator that reject every text, even bigints and decimals, and their meaning. */
 const RULES: Record<string, (value: Exact, limit: Exact, argument: unknown) => boolean> = {
   min: (value, limit) => compare(value, limit) >= 0,
   max: (value, limit) => compare(value, limit) <= 0,
@@ -15,7 +15,7 @@ const RULES: Record<string, (value: Exact, limit: Exact, argument: unknown) => b
   },
 }
 
-/** Whether the value of a bigint or decimal attribute meets a rule that class-validator has rejected because it is a text. */
+/** Whether a bigint or decimal meets a rule that class-validator has rejected because it is a text. */
 export function isMetExactly(
   model: Function,
   property: string,
@@ -39,7 +39,7 @@ interface Exact {
   places: number
 }
 
-/** Reads a number without losing digits. The limit of a rule may be a number that JavaScript writes with an exponent. */
+/** Reads a number without losing digits. A limit may be a number with an exponent. */
 function exact(text: string): Exact | undefined {
   const match = /^([+-]?)(\d+)(?:\.(\d+))?(?:e([+-]\d{1,3}))?$/.exec(text)
   if (!match) return undefined

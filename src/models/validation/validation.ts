@@ -26,7 +26,8 @@ export type Translate = (
  *
  * The errors of nested records belong to fields such as `author.name`.
  *
- * @param unread the errors of fields whose values could not be converted; other errors of these fields are left out
+ * @param unread the errors of fields whose values could not be converted; other errors of these fields are
+ *   left out
  * @returns the errors, or undefined
  */
 export async function validate(
@@ -34,18 +35,40 @@ export async function validate(
   t?: Translate,
   unread?: ValidationErrors,
 ): Promise<ValidationErrors | undefined> {
-  const results = await brokenRules(record, { forbidUnknownValues: false, stopAtFirstError: false })
   const lists = nestedListsOf(record.constructor)
-  if (results.length === 0 && !unread?.fields.size && lists.length === 0) return undefined
+  const objects = [{ object: record, prefix: '' }, ...lists.flatMap((list) => linesOf(record, list, unread))]
+  const broken: Broken[] = []
+  for (const { object, prefix } of objects) {
+    const results = await brokenRules(object, { forbidUnknownValues: false, stopAtFirstError: false })
+    for (const error of results) broken.push({ error, object, prefix })
+  }
+  if (broken.length === 0 && !unread?.fields.size && lists.length === 0) return undefined
   const errors = new ValidationErrors()
   for (const [field, violations] of unread?.fields ?? []) errors.fields.set(field, [...violations])
-  for (const error of results) addError(errors, error, record, '', t, unread)
-  for (const list of lists) await validateList(errors, record, list, t, unread)
+  for (const list of lists) checkNumber(errors, record, list, t)
+  for (const { error, object, prefix } of broken) addError(errors, error, object, prefix, t, unread)
   if (errors.isEmpty) return undefined
   return errors.fields.size > 1 ? sortErrors(errors, record) : errors
 }
 
-/** Sorts the errors as the model declares its attributes, which is the order of the form. Other fields follow. */
+/** A broken rule of a record or of one of its lines, whose fields begin with a prefix. */
+interface Broken {
+  error: ValidationError
+  object: object
+  prefix: string
+}
+
+/** The lines of a record that can be validated, with the beginning of their fields' names: `lines.0.`. */
+function linesOf(record: object, { name }: NestedList, unread: ValidationErrors | undefined) {
+  const lines: unknown = Reflect.get(record, name)
+  if (!Array.isArray(lines) || unread?.fields.has(name)) return []
+  return lines.flatMap((object: object, index) => {
+    const field = `${name}.${placeOf(object, index)}`
+    return unread?.fields.has(field) ? [] : [{ object, prefix: `${field}.` }]
+  })
+}
+
+/** Sorts the errors as the model declares its attributes, which is the order of the form. Others follow. */
 function sortErrors(errors: ValidationErrors, record: object): ValidationErrors {
   const names = [
     ...attributesOf(record.constructor).map(({ name }) => name),
@@ -59,28 +82,19 @@ function sortErrors(errors: ValidationErrors, record: object): ValidationErrors 
   return sorted
 }
 
-/** Validates the lines of a record, and their number. A record without the property keeps its lines. */
-async function validateList(
+/** Checks the number of lines. A record without the property keeps its lines. */
+function checkNumber(
   errors: ValidationErrors,
   record: object,
   list: NestedList,
   t: Translate | undefined,
-  unread: ValidationErrors | undefined,
-): Promise<void> {
+): void {
   const { name, min, max } = list
   const isNew = Reflect.get(record, 'created_at') === undefined
   const lines: unknown = Reflect.get(record, name) ?? (isNew ? [] : undefined)
-  if (!Array.isArray(lines) || unread?.fields.has(name)) return
-  if (lines.length < min || lines.length > max) {
-    const { rule, own, values } = wrongNumber(list, lines.length)
-    errors.add(name, rule, messageOf(record.constructor, name, rule, values, { own }, t), values)
-  }
-  for (const [index, line] of lines.entries()) {
-    if (unread?.fields.has(`${name}.${placeOf(line, index)}`)) continue
-    const results = await brokenRules(line, { forbidUnknownValues: false, stopAtFirstError: false })
-    const prefix = `${name}.${placeOf(line, index)}.`
-    for (const error of results) addError(errors, error, line, prefix, t, unread)
-  }
+  if (!Array.isArray(lines) || errors.fields.has(name) || (lines.length >= min && lines.length <= max)) return
+  const { rule, own, values } = wrongNumber(list, lines.length)
+  errors.add(name, rule, messageOf(record.constructor, name, rule, values, { own }, t), values)
 }
 
 /** The error of a list with too few lines, or too many. */
@@ -110,9 +124,10 @@ export interface ErrorTexts {
 }
 
 /**
- * The message of a broken rule: the first text that exists of the translation `validation.<model>.<attribute>.<rule>`, the
- * `given` text, the application's translation `validation.<rule>`, the `added` text, the framework's `validation.<rule>`, and
- * the `own` text. Only this function decides the order.
+ * The message of a broken rule: the first text that exists of the translation
+ * `validation.<model>.<attribute>.<rule>`, the `given` text, the application's translation
+ * `validation.<rule>`, the `added` text, the framework's `validation.<rule>`, and the `own` text. Only this
+ * function decides the order.
  */
 export function messageOf(
   model: Function | undefined,
@@ -131,7 +146,7 @@ export function messageOf(
   )
 }
 
-/** The name of an attribute in messages: its translation `<model>.<attribute>`, as on the form, else its own name. */
+/** The name of an attribute in messages: its translation `<model>.<attribute>`, else its own name. */
 export function attributeName(model: Function, attribute: string, t: Translate = () => undefined): string {
   return t(`${recordName(model.name)}.${attribute}`, {}) ?? humanize(attribute)
 }
@@ -189,7 +204,7 @@ function findRule(model: Function, property: string, rule: string): ValidationMe
     .find((metadata) => metadata.propertyName === property && metadata.name === rule)
 }
 
-/** The names of a rule's arguments in its message. The rules that are not listed have `constraint1`, `constraint2`. */
+/** The names of a rule's arguments in its message. Other rules have `constraint1`, `constraint2`. */
 const VALUE_NAMES: Record<string, readonly string[]> = {
   min: ['min'],
   max: ['max'],

@@ -11,7 +11,7 @@ import { isPlain } from './plain-model.js'
 /** A row of a TypeORM query, with its columns by their aliases. */
 export type Row = Record<string, unknown>
 
-/** Returns the fast path of a model; undefined if the model isn't plain (see `isPlain`), or a subscriber has `afterLoad`. */
+/** Returns the fast path of a model; undefined if it isn't plain, or a subscriber has `afterLoad`. */
 export function fastPath(tx: EntityManager, metadata: EntityMetadata): FastPath | undefined {
   return hasLoadSubscriber(tx) ? undefined : pathOf(metadata)
 }
@@ -20,7 +20,7 @@ const pathOf = memoizeByObject((metadata: EntityMetadata) =>
   isPlain(metadata) ? new FastPath(metadata) : undefined,
 )
 
-/** A property of a record, the name of its column in rows, and the function that converts a value of the database. */
+/** A property of a record, the name of its column in rows, and what converts its values. */
 interface Property {
   alias: string
   property: string
@@ -31,8 +31,9 @@ interface Property {
 const maxQueries = 200
 
 /**
- * Reads the records of a plain model with cached statements, because building a query and hydrating its rows costs more than
- * running it. It follows the rules of TypeORM. `find` returns undefined if TypeORM has to find the record.
+ * Reads the records of a plain model with cached statements, because building a query and hydrating its rows
+ * costs more than running it. It follows the rules of TypeORM. `find` returns undefined if TypeORM has to
+ * find the record.
  */
 export class FastPath {
   private readonly properties: Property[]
@@ -49,7 +50,7 @@ export class FastPath {
       }))
   }
 
-  /** Finds the first record that meets a condition. With `lock`, its row is locked until the transaction ends. */
+  /** Finds the first record that meets a condition. With `lock`, its row is locked until the end. */
   find(tx: EntityManager, where: object, lock = false): Promise<object | undefined> | undefined {
     const sql = isSimple(where) ? this.queryFor(tx, Object.keys(where)) : undefined
     if (sql === undefined) return undefined
@@ -58,7 +59,7 @@ export class FastPath {
     return rows.then(([row]) => row && this.toRecord(row))
   }
 
-  /** Builds the query for the first record with values of some properties; undefined if a property isn't a simple column. */
+  /** Builds the query for the first record with some values; undefined if a property isn't a column. */
   private queryFor(tx: EntityManager, names: string[]): string | undefined {
     const key = names.join()
     const cached = this.queries.get(key)
@@ -114,7 +115,7 @@ export function run(tx: EntityManager, sql: string, values: unknown[]): Promise<
   return tx.queryRunner ? tx.queryRunner.query(sql, values) : tx.query(sql, values)
 }
 
-/** Runs a query that only reads records, and locks nothing. Such a query does not need to begin the request's transaction. */
+/** Runs a query that only reads, and locks nothing. It need not begin the request's transaction. */
 export function read(tx: EntityManager, sql: string, values: unknown[]): Promise<Row[]> {
   return tx instanceof TransactionManager ? (tx.read(sql, values) as Promise<Row[]>) : run(tx, sql, values)
 }

@@ -20,7 +20,8 @@ export interface Choices<T extends { id: string } = { id: string }> {
 const maxRecords = 1000
 
 /**
- * Reads the records of a model that a form offers. If there are more than 1,000, it reads only the selected ones.
+ * Reads the records of a model that a form offers. If there are more than 1,000, it reads only the selected
+ * ones.
  *
  * @param selected the ids of the records that the form shows as chosen
  * @param where the conditions of the records that the form may offer; undefined if there are none

@@ -3,11 +3,11 @@ import type { Cursor } from './query/cursor.js'
 import type { ListColumn, SortKey } from './definition/definition.js'
 import type { Operator } from './declaration.js'
 
-/** A condition in SQL, with the values of its parameters. Two conditions of a list with the same key have the same SQL. */
+/** A condition in SQL, with its values. Two conditions of a list with the same key have the same SQL. */
 export interface SqlCondition {
   key: string
   values: readonly unknown[]
-  /** Writes the SQL, which only a query that is not cached needs. `places` are the placeholders of the values. */
+  /** Writes the SQL, which only an uncached query needs. `places` are the placeholders of the values. */
   sql(places: readonly string[]): string
 }
 
@@ -57,7 +57,7 @@ export class ConditionWriter {
     }
   }
 
-  /** Writes the condition that selects the rows after or before a position. Its key lacks the order, which the cache adds. */
+  /** Selects the rows after or before a position. Its key lacks the order, which the cache adds. */
   writePosition({ values, isBefore }: Cursor, order: readonly SortKey[]): SqlCondition {
     const keys = order.map(({ column, isDescending }, index): PositionKey => ({
       column: this.nameOf(column),

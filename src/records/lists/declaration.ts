@@ -46,8 +46,9 @@ export class RenamedFilter<Column extends string = string> {
 }
 
 /**
- * Declares a custom filter: its parameter has a value of a kind, or one of several words. `toConditions` returns the
- * conditions for this value, in the form of TypeORM's `where`. They are added to all other conditions with AND.
+ * Declares a custom filter: its parameter has a value of a kind, or one of several words. `toConditions`
+ * returns the conditions for this value, in the form of TypeORM's `where`. They are added to all other
+ * conditions with AND.
  *
  * @example const filters = { popular: filter('int', (votes: number) => ({ votes: MoreThan(votes) })) }
  */
@@ -71,8 +72,8 @@ export function filter(
 }
 
 /**
- * Declares a filter of a column whose parameter has another name, for example because the column has the name of a
- * parameter of every list.
+ * Declares a filter of a column whose parameter has another name, for example because the column has the name
+ * of a parameter of every list.
  *
  * @example const filters = { sort_key: as('sort', ['eq']) }
  */
@@ -86,7 +87,7 @@ export function as<const Column extends string>(
 /** The names of a model's properties. The start checks that they are columns, or relations. */
 type PropertyName<T> = keyof T & string
 
-/** The operators that a column of a type can have. The kind of the column may allow fewer, which is checked at the start. */
+/** The operators that a type of columns can have. The column's kind may allow fewer, as the start checks. */
 type OperatorOf<Value> =
   NonNullable<Value> extends boolean
     ? 'eq' | 'null'
@@ -114,7 +115,7 @@ export type SortName<T> = PropertyName<T> | `-${PropertyName<T>}`
 export interface IncludeOptions<R = any> {
   /** The attributes that are shown: by default all that JSON and XML show of a record. */
   attributes?: readonly PropertyName<R>[]
-  /** The maximum number of related records of each record, if the relation is to many (50). The newest are included. */
+  /** The maximum of related records of each record, of a to-many relation (50). The newest are included. */
   limit?: number
 }
 
@@ -137,11 +138,11 @@ export type Includes<T> =
 export interface Queryable<T = any> {
   /** The columns to filter by, and the operators of each of them. */
   filter?: Filters<T>
-  /** The columns to sort by. With a minus, the first one is the default order, descending; without it, the newest come first. */
+  /** Columns to sort by. With a minus, the first is the default, descending; else the newest are first. */
   sort?: readonly SortName<T>[]
   /** The text columns in which `search` finds each word. */
   search?: readonly PropertyName<T>[]
-  /** The relations that can be included in the records, and the attributes that they show: `{ author: ['id', 'name'] }`. */
+  /** Relations that records can include, and the attributes that they show: `{ author: ['id', 'name'] }`. */
   include?: Includes<T>
   /** Parameters that the handler reads itself. */
   params?: readonly string[]

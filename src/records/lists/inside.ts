@@ -3,7 +3,7 @@ import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import { unreadable } from '../../models/attributes/coerce.js'
 import type { Model } from '../../models/model.js'
 import { valueReader } from '../conditions.js'
-import { targetOf } from '../links.js'
+import { targetOf } from '../joins.js'
 import { conditionOn, readAnchor, References, selectLocked } from '../references.js'
 import { combineAlternatives, noRecords } from '../scope.js'
 import { chainsOf, commonOf, enclosuresOf, isFree, membersOf, waysOf, type Common } from '../within.js'
@@ -26,7 +26,7 @@ interface RecordInPath {
   value: unknown
 }
 
-/** Returns the conditions of the records of a model to which a record can refer; undefined if there are none. */
+/** The conditions of the records of a model to which a record can refer; undefined if there are none. */
 export async function conditionsFor(
   work: RecordWork,
   target: EntityMetadata,
@@ -40,7 +40,7 @@ export async function conditionsFor(
   return missing ? noRecords : where
 }
 
-/** Returns the conditions of the records of a model that are in those of a path; undefined if there are none. */
+/** The conditions of the records of a model that are in those of a path; undefined if there are none. */
 export async function conditionsInPath(
   work: RecordWork,
   target: EntityMetadata,
@@ -71,7 +71,7 @@ function visibleMembers(target: EntityMetadata, request: object): Conditions | u
   return members && ids ? membersOf(members, ids) : undefined
 }
 
-/** Returns the value that the last key of a way must have, or the conditions of its record; undefined if no record has them. */
+/** The value of the last key of a way, or the conditions of its record; undefined if none has them. */
 async function readEnd(
   work: RecordWork,
   column: ColumnMetadata,
@@ -89,7 +89,7 @@ async function readEnd(
   return team?.[referred.databaseName]
 }
 
-/** The records in the path of a request, the outermost first; none if those of its resource may refer to anything. */
+/** The records in the path of a request, the outermost first; none if they may refer to anything. */
 function recordsInPath({ tx }: RecordWork, request: PathRequest): RecordInPath[] {
   const { params, route } = request
   const parents = (route?.parents ?? []).flatMap(({ model, param, property }): RecordInPath[] => {

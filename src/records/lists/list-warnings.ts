@@ -42,8 +42,8 @@ export async function logListWarnings(
 }
 
 /**
- * Finds the lists that lack an index for a column that they sort by, or filter by `eq` or `prefix`, and cursor pages whose
- * datetimes do not have milliseconds. Each problem is a sentence.
+ * Finds the lists that lack an index for a column that they sort by, or filter by `eq` or `prefix`, and
+ * cursor pages whose datetimes do not have milliseconds. Each problem is a sentence.
  */
 export async function findListWarnings(
   dataSource: DataSource,
@@ -118,7 +118,7 @@ function describeNeed(table: string, { column, use }: NeededIndex): string {
   return `It ${verb} ${table}.${column}, which has no index for that. Add one in a migration: await ${statement}.`
 }
 
-/** Describes datetimes without the three digits of cursors. With more digits, rows between two pages would be lost. */
+/** Describes datetimes without the three digits of cursors. With more, rows between pages would be lost. */
 async function findImprecise(runner: QueryRunner, { definition }: DeclaredList): Promise<string[]> {
   const { datetimeDigits } = engineOf(runner.dataSource)
   if (!definition.hasCursors || !datetimeDigits) return []

@@ -14,7 +14,8 @@ export class Pagination {
    * @param page the requested page, which may be beyond the last one
    * @param perPage the maximum number of records on a page
    * @param total the number of records on all pages
-   * @param isTotalKnown whether the records were counted; otherwise `total` and `pages` only count up to this page
+   * @param isTotalKnown whether the records were counted; otherwise `total` and `pages` only count up to this
+   *   page
    */
   constructor(
     readonly page: number,
@@ -25,7 +26,7 @@ export class Pagination {
     this.pages = Math.max(1, Math.ceil(total / perPage))
   }
 
-  /** The number of the previous page, if there is one. For a page beyond the end, the number of the last page. */
+  /** The number of the previous page, if there is one. Beyond the end, that of the last page. */
   get previous(): number | undefined {
     return this.page > 1 ? Math.min(this.page - 1, this.pages) : undefined
   }
@@ -41,7 +42,7 @@ export class Pagination {
   }
 }
 
-/** The position of a page of a list with `pages: 'cursor'`. Its pages have no numbers, and its records are not counted. */
+/** The position of a page of a list with `pages: 'cursor'`. It has no numbers and no count. */
 export class CursorPagination extends Pagination {
   /**
    * @param length the number of records on this page
@@ -75,14 +76,14 @@ export interface PageOptions<T> extends TrashOptions {
   /** The maximum of `per_page` (100). */
   maxPerPage?: number
   /**
-   * Whether all records are counted (yes). Without the count, a page of a large table is as fast as a page of a small table,
-   * but there is no `X-Total-Count` and no link to the last page. One more record is read to find out whether there is a
-   * next page.
+   * Whether all records are counted (yes). Without the count, a page of a large table is as fast as a page of
+   * a small table, but there is no `X-Total-Count` and no link to the last page. One more record is read to
+   * find out whether there is a next page.
    */
   total?: boolean
   /**
-   * The queries that clients may send. The default is `@Queryable` of the handler. Declare it outside of the handler,
-   * because it is checked once.
+   * The queries that clients may send. The default is `@Queryable` of the handler. Declare it outside of the
+   * handler, because it is checked once.
    */
   queryable?: Queryable<T>
 }
@@ -130,7 +131,7 @@ function checkSize(name: string, size: number): void {
   throw new DeclarationError(`The \`${name}\` of ctx.paginate() is ${size}. Use a whole number from 1.`)
 }
 
-/** Reads the last value of a parameter as a whole number from 1; undefined for everything else. Clamps large numbers. */
+/** Reads the last value of a parameter as a whole number from 1; undefined for all else. Clamps it. */
 function readNumber(parameter: string | string[] | undefined): number | undefined {
   const text = Array.isArray(parameter) ? parameter.at(-1) : parameter
   if (text === undefined || !/^[0-9]+$/.test(text)) return undefined

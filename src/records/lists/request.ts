@@ -2,7 +2,7 @@ import type { EntityMetadata, EntityTarget } from 'typeorm'
 import { DeclarationError, type ValidationErrors } from '../../errors.js'
 import type { Model } from '../../models/model.js'
 import { readAlternatives } from '../conditions.js'
-import { loadLinks } from '../links.js'
+import { loadIdLists } from '../joins.js'
 import { isObserved, noteLoaded } from '../participants.js'
 import { loadRelations } from '../relations.js'
 import { requireTrash } from '../trash.js'
@@ -59,8 +59,10 @@ export interface ListRequest {
 /**
  * Reads one page of a list by the query of a request, newest first. A page beyond the last one is empty.
  *
- * @throws ValidationErrors (400) when a client that does not prefer HTML sends a query that the list does not allow
- * @throws DeclarationError when the list has a declaration for another model, or one that does not fit the model
+ * @throws ValidationErrors (400) when a client that does not prefer HTML sends a query that the list does not
+ *   allow
+ * @throws DeclarationError when the list has a declaration for another model, or one that does not fit the
+ *   model
  * @throws UnscopedRelation when the list joins a relation whose model has a scope
  */
 export async function paginateRequest<T extends Model>(
@@ -79,7 +81,7 @@ export async function paginateRequest<T extends Model>(
     : await readPage(selection, position, isCounted)
   // The records are of the model's class.
   const page = { records: records as T[], pagination, query }
-  await loadLinks(work, metadata, records)
+  await loadIdLists(work, metadata, records)
   if (isObserved(metadata)) await noteLoaded(work, metadata, records)
   for (const { name: relation, limit, attributes } of parsed.includes)
     await loadRelations(work, page.records, [relation], { limit, attributes })
@@ -99,7 +101,8 @@ export interface RequestedList {
 /**
  * Selects the records of a list by the query of a request.
  *
- * @param isWhole whether all pages are selected together: then nothing positions a page, and nothing is included
+ * @param isWhole whether all pages are selected together: then nothing positions a page, and nothing is
+ *   included
  * @throws ValidationErrors (400), DeclarationError, UnscopedRelation as `paginateRequest` does
  */
 export function selectRequested<T extends Model>(
@@ -166,7 +169,7 @@ const wholeDefinition = memoizeByObject((definition: ListDefinition): ListDefini
   includes: new Map(),
 }))
 
-/** The path of the CSV file of a list; undefined if the list of the resource has none, or if this is another list. */
+/** The path of the CSV file of a list; undefined if it has none, or this is another list. */
 function csvPathOf({ target }: EntityMetadata, request: ListRequest): string | undefined {
   const { many, action, model } = request.route?.resource ?? {}
   if (!many?.csv || action !== 'list' || model !== target) return undefined
@@ -212,7 +215,7 @@ async function readPage(
   return { records: records.slice(0, size), pagination }
 }
 
-/** Reads a page that begins or ends at a cursor. One more record shows whether the list goes on in this direction. */
+/** Reads a page that begins or ends at a cursor. One more record shows whether it goes on there. */
 async function readFromCursor(
   selection: ListSelection,
   { cursor, order, fingerprint }: ParsedQuery,

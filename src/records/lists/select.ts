@@ -43,8 +43,8 @@ type Output = 'records' | 'ids' | 'count' | ((builder: SelectQueryBuilder<Object
 const cachedStatements = memoizeByObject((_definition: ListDefinition) => new BoundedMap<Statement>(200))
 
 /**
- * The records of a list that a query selects. TypeORM builds a query for each shape once: columns, operators, number of
- * values and order. Conditions that only TypeORM can write are built each time.
+ * The records of a list that a query selects. TypeORM builds a query for each shape once: columns, operators,
+ * number of values and order. Conditions that only TypeORM can write are built each time.
  */
 export class ListSelection {
   private readonly tx: EntityManager
@@ -121,7 +121,8 @@ export class ListSelection {
       sql += ` OFFSET ${this.tx.dataSource.driver.createParameter('', values.length)}`
       values.push(offset)
     }
-    // A query of columns alone may run before the transaction of the request begins. Others may call functions that write.
+    // A query of columns alone may run before the transaction of the request begins. Others may call
+    // functions that write.
     return this.path && this.wheres.length === 0 ? read(this.tx, sql, values) : run(this.tx, sql, values)
   }
 
@@ -197,10 +198,10 @@ function fillIn(parameters: readonly unknown[], conditions: readonly SqlConditio
   return parameters.map((item) => (item instanceof Marker ? inputs[item.index] : item))
 }
 
-/** Stands for conditions that no record meets. It is recognized by identity: TypeORM finds every record by an empty list. */
+/** Stands for conditions that no record meets. By identity: TypeORM finds all by an empty list. */
 const noAlternatives: object[] = []
 
-/** Reads conditions that compare columns with values; undefined if there are others, which TypeORM must write. */
+/** Reads conditions that compare columns with values; undefined for others, which TypeORM writes. */
 function readColumnConditions(metadata: EntityMetadata, where: object): [ListColumn, unknown][] | undefined {
   if (Array.isArray(where)) return undefined
   const conditions: [ListColumn, unknown][] = []

@@ -4,7 +4,7 @@ import { DeclarationError } from '../../errors.js'
 import { memoizeByObject } from '../../common/memoize.js'
 import { attributesOf, nestedListsOf } from '../../models/attributes/attributes.js'
 import type { NestedList } from '../../models/attributes/nested-lists.js'
-import { ownKeysOf } from '../loaded-relations.js'
+import { ownKeysOf } from '../../models/record-state.js'
 import { implyWithin } from '../within.js'
 
 /** A list of lines, and how they are stored. */

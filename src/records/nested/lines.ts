@@ -6,8 +6,8 @@ import { Model } from '../../models/model.js'
 import { translateAdded } from '../../models/validation/added-errors.js'
 import { validate } from '../../models/validation/validation.js'
 import { markLoaded, placeOf } from '../../models/record-state.js'
-import { linksOf, loadLinks } from '../links.js'
-import { assignKeys } from '../loaded-relations.js'
+import { idListsOf, loadIdLists } from '../joins.js'
+import { assignKeys } from '../../models/record-state.js'
 import { lockOption } from '../locking.js'
 import {
   callParticipants,
@@ -82,7 +82,7 @@ async function readLines(
       ...lock,
     } as object),
   )
-  if (linksOf(metadata).length > 0) await loadLinks(work, metadata, lines)
+  if (idListsOf(metadata).length > 0) await loadIdLists(work, metadata, lines)
   if (isObserved(metadata)) await noteLoaded(work, metadata, lines)
   const byRecord = new Map<unknown, Model[]>()
   for (const line of lines) {

@@ -12,9 +12,9 @@ const withdrawTimeout = 2000
 /**
  * Listens on a port for all workers, and transfers each connection to the next free worker.
  *
- * node:cluster loses two kinds of connections: those on their way to a worker that is killed, whose clients then wait forever
- * for a response, and those that still wait when the last worker closes. An acceptor keeps each connection until a worker
- * confirms it.
+ * node:cluster loses two kinds of connections: those on their way to a worker that is killed, whose clients
+ * then wait forever for a response, and those that still wait when the last worker closes. An acceptor keeps
+ * each connection until a worker confirms it.
  */
 export class Acceptor {
   private readonly workers = new Set<Worker>()
@@ -81,8 +81,9 @@ export class Acceptor {
   }
 
   /**
-   * Withdraws a worker when the whole application stops. All workers are withdrawn together, after the last one has asked for
-   * it. Otherwise the clients of the first worker would connect to the others, which are about to shut down.
+   * Withdraws a worker when the whole application stops. All workers are withdrawn together, after the last
+   * one has asked for it. Otherwise the clients of the first worker would connect to the others, which are
+   * about to shut down.
    */
   withdrawWithOthers(worker: Worker): void {
     if (this.isClosed) return this.withdraw(worker)
@@ -95,7 +96,7 @@ export class Acceptor {
     if (this.closing && [...this.workers].every((worker) => this.withdrawing.has(worker))) void this.close()
   }
 
-  /** Stops listening, transfers all waiting connections, also to workers that are not free, and withdraws the workers. */
+  /** Stops listening, transfers waiting connections, also to busy workers, and withdraws the workers. */
   private async close(): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true
@@ -127,7 +128,8 @@ export class Acceptor {
 
   private transfer(worker: Worker, socket: Socket): void {
     this.transferred.set(worker, [...(this.transferred.get(worker) ?? []), socket])
-    // The socket stays open here until the worker confirms it. An error is ignored: if the worker has ended, `remove` is called.
+    // The socket stays open here until the worker confirms it. An error is ignored: if the worker has ended,
+    // `remove` is called.
     const message = { kit: 'connection', key: this.key } satisfies PrimaryMessage
     worker.process.send(message, socket, { keepOpen: true }, () => {})
   }

@@ -46,7 +46,8 @@ export class TransferredConnections implements ConnectionSource {
     const message = readMessage<PrimaryMessage>(value)
     if (!message || message.kit === 'wake' || message.key !== this.key) return
     if (message.kit !== 'connection') return this.resolve?.(message)
-    // Sent before anything is read: the primary transfers an unconfirmed connection to another worker when this one dies.
+    // Sent before anything is read: the primary transfers an unconfirmed connection to another worker when
+    // this one dies.
     reportToPrimary({ kit: 'received', key: this.key })
     // The client has closed the connection meanwhile.
     if (!socket) return

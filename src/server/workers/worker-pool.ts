@@ -9,13 +9,13 @@ import { Acceptor } from './acceptor.js'
 import { readMessage, type PrimaryMessage, type WorkerMessage } from './messages.js'
 import { numberVariable } from './worker.js'
 
-/** A worker that has served for this many milliseconds is restarted at once. The end of any other counts as a failure. */
+/** A worker that has served for this many milliseconds is restarted at once. Any other has failed. */
 const healthyAfter = 10_000
 
 /** The pause between the end of a worker and its restart, after failures in succession. */
 const restartBackoff: Backoff = { first: 100, max: 30_000 }
 
-/** The milliseconds after which a worker that does not end is killed, unless it has reported its own shutdown timeout. */
+/** Milliseconds until a worker that does not end is killed, unless it has its own shutdown timeout. */
 const defaultShutdownTimeout = 60_000
 
 /** The worker processes of an application. A worker that ends is restarted. */
@@ -98,7 +98,7 @@ export class WorkerPool {
     }
   }
 
-  /** @param number from 1; the number after those of the workers that handle requests is that of the process that runs jobs */
+  /** @param number from 1; the number after those of request workers is that of the job process */
   private fork(number: number): Worker {
     const runsJobs = number > this.count
     const args = runsJobs ? ['work'] : ['start']
@@ -168,7 +168,7 @@ export class WorkerPool {
     if (response.kit === 'opened') acceptor.add(worker)
   }
 
-  /** Waits until a worker serves: when node:cluster reports that it listens, or when its `src/main.ts` has run. */
+  /** Waits until a worker serves: when it listens, or when its `src/main.ts` has run. */
   private waitUntilServing(worker: Worker): Promise<true> {
     return new Promise((resolve) => {
       worker.once('listening', () => resolve(true))
@@ -195,7 +195,7 @@ export class WorkerPool {
   }
 }
 
-/** The code and the message of the system's error, from which the worker creates PortInUse or AddressUnavailable again. */
+/** The code and message of the system's error, from which workers create PortInUse or AddressUnavailable. */
 function causeOf(error: unknown): { code: string; message: string } {
   const { cause = error } = Object(error) as { cause?: unknown }
   const { code, message } = Object(cause) as { code?: unknown; message?: unknown }

@@ -15,7 +15,8 @@ export function workerNumber(): number | undefined {
 }
 
 /**
- * Runs the application in a worker process. When the primary process disappears, the worker shuts down gracefully.
+ * Runs the application in a worker process. When the primary process disappears, the worker shuts down
+ * gracefully.
  *
  * @param load loads `src/main.ts`
  */

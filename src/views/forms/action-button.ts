@@ -11,8 +11,8 @@ export interface ActionButtonOptions {
 }
 
 /**
- * Renders forms with a single button, which work without JavaScript. A list has the same button for each record, so the parts
- * of a form that do not depend on its path are rendered once for a page.
+ * Renders forms with a single button, which work without JavaScript. A list has the same button for each
+ * record, so the parts of a form that do not depend on its path are rendered once for a page.
  */
 export class ActionButtons {
   private readonly fields: Partial<Record<FormMethod, Html>> = {}

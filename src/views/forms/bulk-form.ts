@@ -14,8 +14,8 @@ const formId = 'bulk'
 const maxRecords = 1000
 
 /**
- * Renders the form with a button for each action of the `bulk` option, and a checkbox that selects all records of the list. Empty
- * if the list is, or if the policy allows none of the actions.
+ * Renders the form with a button for each action of the `bulk` option, and a checkbox that selects all
+ * records of the list. Empty if the list is, or if the policy allows none of the actions.
  */
 export function bulkForm(context: ViewContext, query: ListQuery, pagination: Pagination): Html {
   const actions = context.bulkActions?.() ?? []

@@ -5,7 +5,7 @@ import { linkTo } from '../links.js'
 import type { ViewContext } from '../view-context.js'
 import { textValue } from '../../common/input-values.js'
 
-/** A choice of a select: a word, a number, a value with a label, or a record, which is shown by its title, name or id. */
+/** A choice of a select: a word, a number, a value with a label, or a record, shown by title, name or id. */
 export type Choice = string | number | { value: string | number; label: string } | LabeledRecord
 
 /** The empty option of a select. */
@@ -44,8 +44,8 @@ interface LabeledRecord {
 }
 
 /**
- * Sorts records by the label that a select shows, their title or name, in the order of the language. Records with equal
- * labels, or with an id only, keep their order.
+ * Sorts records by the label that a select shows, their title or name, in the order of the language. Records
+ * with equal labels, or with an id only, keep their order.
  *
  * @example sortByLabel(await ctx.tx.find(Author), ctx.locale)
  */
@@ -82,8 +82,9 @@ export interface Offer {
 }
 
 /**
- * Returns the choices to show. Records of `ctx.choices` are sorted by their labels, in the order of the language. Selected ids
- * that are not available follow, so that a form that is sent unchanged changes nothing.
+ * Returns the choices to show. Records of `ctx.choices` are sorted by their labels, in the order of the
+ * language. Selected ids that are not available follow, so that a form that is sent unchanged changes
+ * nothing.
  */
 export function offer(offered: Offered, context: ViewContext, selected: readonly string[]): Offer {
   if (!('records' in offered)) return { choices: offered, isComplete: true }
@@ -93,7 +94,7 @@ export function offer(offered: Offered, context: ViewContext, selected: readonly
   return { ...offered, choices: [...sortByLabel(records, context.locale), ...others] }
 }
 
-/** The hint of a text field for an id: the selected record, and a link to the list of all records if there is a list. */
+/** The hint of a text field for an id: the selected record, and a link to the list if there is one. */
 export function idHint(context: ViewContext, { collection }: Offer, selected?: Choice): Html {
   const present = selected && context.t('kit.present', { name: choiceLabel(selected, String) })
   const list = context.collections?.().find((link) => link.name === collection)

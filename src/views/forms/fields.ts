@@ -12,7 +12,7 @@ export interface FormOptions {
   method?: FormMethod
   /** The record's errors from the last submission. */
   errors?: ValidationErrors | undefined
-  /** The model's name, for ids and translations: `blog_post`. The default is the name of the record's class. */
+  /** The model's name, for ids and translations: `blog_post`. By default that of the record's class. */
   name?: string
 }
 
@@ -28,7 +28,7 @@ export class Fields {
     protected readonly errors: ValidationErrors | undefined,
   ) {}
 
-  /** Renders all errors, with a link to each field that the form has. The browser focuses them when the page opens. */
+  /** Renders all errors, with a link to each field that the form has. The page opens with their focus. */
   protected summary(heading: string, isShown: (attribute: string) => boolean = () => true): Html {
     const entries = Object.entries(this.errors?.messages ?? {})
     const messages = entries.flatMap(([attribute, texts]) =>
@@ -48,7 +48,8 @@ export class Fields {
   }
 
   /**
-   * Renders a field: label, hint, input and errors. Unless it is required, the label states that it is optional.
+   * Renders a field: label, hint, input and errors. Unless it is required, the label states that it is
+   * optional.
    *
    * @param hint replaces the hint of the options, if it is not text
    */

@@ -14,7 +14,7 @@ const TYPE_NAMES: Partial<Record<string, string>> = {
   'text/plain': 'text',
 }
 
-/** The field of an attribute with stored files: the current files, the input for new ones, and the boxes that remove files. */
+/** A field with stored files: the current ones, the input for new ones, and boxes that remove files. */
 export class FileField extends Fields {
   /** @param value the file or the files of the record */
   render(file: FileAttribute, value: unknown, given: FieldOptions): Html {
@@ -48,7 +48,8 @@ export class FileField extends Fields {
       class: 'field file',
       'aria-describedby': this.descriptionOf(name, options.hint),
     })
-    // The hidden value sends an empty list if no box is ticked. Without JavaScript, an unticked file is removed.
+    // The hidden value sends an empty list if no box is ticked. Without JavaScript, an unticked file is
+    // removed.
     return html`<fieldset${group}>
       <legend>${this.labelOf(name, options)}</legend>
       ${this.hintOf(name, options.hint)}${hiddenField(name, '')}${boxes}

@@ -19,8 +19,9 @@ export interface FilterFormOptions {
 }
 
 /**
- * Renders the form that filters and searches a list: the search field, and below it a field for each operator, which the
- * visitor unfolds. A link removes the filters. The form keeps the order. Empty if the list has no filters.
+ * Renders the form that filters and searches a list: the search field, and below it a field for each
+ * operator, which the visitor unfolds. A link removes the filters. The form keeps the order. Empty if the
+ * list has no filters.
  */
 export function filterForm(context: ViewContext, query: ListQuery, options: FilterFormOptions = {}): Html {
   return new FilterForm(context, query, options).render()
@@ -124,7 +125,7 @@ class FilterForm extends Fields {
     return word === 'eq' || word === 'in' ? name : this.context.t(`kit.operator.${word}`, { attribute: name })
   }
 
-  /** The type and the value of an input. A value that could not be read is shown as it was sent, in a text field if necessary. */
+  /** The type and the value of an input. An unreadable value is shown as sent, in a text field if needed. */
   private inputOf({ parameter, operator, kind }: QueryField): Attributes {
     const sent = this.query.texts(parameter).join(',')
     const { format, ...input } = (operator !== 'in' && inputs[kind]) || { type: 'text' }

@@ -52,7 +52,7 @@ export class Form extends Fields {
     this.method = method
   }
 
-  /** Renders the hidden fields: `_method`, the CSRF token, the version of a saved record, and the key of a new record. */
+  /** Renders the hidden fields: `_method`, CSRF token, version of a saved record, key of a new one. */
   hiddenFields(): Html {
     const version = versionField(this.record)
     const key = this.method === 'POST' && isNewRecord(this.record) && this.context.newKey?.()
@@ -62,14 +62,14 @@ export class Form extends Fields {
     return html`${hiddenFields(this.context, this.method)}${versionOrKey}`
   }
 
-  /** Renders the errors, with a link to each field. The browser focuses the summary when the page opens. Empty without errors. */
+  /** Renders the errors, with a link to each field. The page opens with its focus. Empty without errors. */
   errorSummary(): Html {
     return this.summary('kit.errors', (attribute) => attribute !== 'base')
   }
 
   /**
-   * Renders a text field. Set `type` for an email address, a password, a phone number and so on. A value with line breaks is
-   * shown in a multi-line field, because browsers remove them from others.
+   * Renders a text field. Set `type` for an email address, a password, a phone number and so on. A value with
+   * line breaks is shown in a multi-line field, because browsers remove them from others.
    */
   text(attribute: string, options: FieldOptions = {}): Html {
     return this.input('text', attribute, textValue, options)
@@ -96,8 +96,8 @@ export class Form extends Fields {
   }
 
   /**
-   * Renders a datetime field in the visitor's time zone, which its hint states. The hidden field before it has the same time with
-   * its offset, which counts while the visitor doesn't change the time.
+   * Renders a datetime field in the visitor's time zone, which its hint states. The hidden field before it
+   * has the same time with its offset, which counts while the visitor doesn't change the time.
    */
   dateTime(attribute: string, options: FieldOptions = {}): Html {
     const { timeZone } = this.context
@@ -121,8 +121,8 @@ export class Form extends Fields {
   }
 
   /**
-   * Renders a checkbox. The hidden field before it sends `false` if the checkbox is not ticked, or an empty value if the column of a
-   * saved record is NULL.
+   * Renders a checkbox. The hidden field before it sends `false` if the checkbox is not ticked, or an empty
+   * value if the column of a saved record is NULL.
    */
   checkbox(attribute: string, options: FieldOptions = {}): Html {
     const value = this.currentValue(attribute)
@@ -137,10 +137,11 @@ export class Form extends Fields {
   }
 
   /**
-   * Renders a select. The choices are words (`['draft', 'public']`, labeled by translations such as `post.state.draft`),
-   * values with labels, records, or what `ctx.choices` returns. If there are too many records for a select, it is a text field
-   * for the id, with the current name and a link to the list. With `multiple: true`, several choices can be selected. A value of the
-   * record that is not one of the choices is one more choice, so that it stays as it is.
+   * Renders a select. The choices are words (`['draft', 'public']`, labeled by translations such as
+   * `post.state.draft`), values with labels, records, or what `ctx.choices` returns. If there are too many
+   * records for a select, it is a text field for the id, with the current name and a link to the list. With
+   * `multiple: true`, several choices can be selected. A value of the record that is not one of the choices
+   * is one more choice, so that it stays as it is.
    */
   select(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
     const selected = this.values(attribute)
@@ -165,9 +166,9 @@ export class Form extends Fields {
   }
 
   /**
-   * Renders a group of checkboxes for a list: `form.checkboxes('label_ids', labels)`. The choices are those of `select`. The
-   * hidden field above the boxes sends an empty list if no checkbox is ticked. If there are too many records, it has boxes
-   * for the selected ones, and a text field for the id of another one.
+   * Renders a group of checkboxes for a list: `form.checkboxes('label_ids', labels)`. The choices are those
+   * of `select`. The hidden field above the boxes sends an empty list if no checkbox is ticked. If there are
+   * too many records, it has boxes for the selected ones, and a text field for the id of another one.
    */
   checkboxes(attribute: string, choices: Offered, options: FieldOptions = {}): Html {
     const offered = this.offer(attribute, choices)
@@ -189,9 +190,9 @@ export class Form extends Fields {
   }
 
   /**
-   * Renders a file field. The button of `submit` then sends the form as multipart. For an attribute with stored files, the field
-   * shows them, and the hint states which files are accepted. Else the hint states how large all files together may be, which
-   * `application.js` checks before the form is sent.
+   * Renders a file field. The button of `submit` then sends the form as multipart. For an attribute with
+   * stored files, the field shows them, and the hint states which files are accepted. Else the hint states
+   * how large all files together may be, which `application.js` checks before the form is sent.
    */
   file(attribute: string, options: FieldOptions = {}): Html {
     this.hasFile = true
@@ -215,7 +216,8 @@ export class Form extends Fields {
   }
 
   /**
-   * The rows of a list with `@Nested`: those that were sent, or those of the record, and empty ones. Each has the methods of a form.
+   * The rows of a list with `@Nested`: those that were sent, or those of the record, and empty ones. Each has
+   * the methods of a form.
    *
    * @example
    * ```pug
@@ -235,7 +237,7 @@ export class Form extends Fields {
     )
   }
 
-  /** Renders the errors of a list, and the button that adds rows. Without JavaScript, it sends the form, which is shown again. */
+  /** Renders the errors of a list, and the button that adds rows; without JavaScript, by the form. */
   addRow(name: string): Html {
     const button = attributes({
       type: 'submit',
@@ -259,7 +261,7 @@ export class Form extends Fields {
     return html`<button${attributes({ class: 'primary', type: 'submit', formenctype: enctype })}>${text}</button>`
   }
 
-  /** Renders an input. If browsers would change the value in an input of this type, it is shown in a text field. */
+  /** Renders an input. A value that browsers would change in this type is in a text field. */
   private input(
     defaultType: string,
     attribute: string,
@@ -280,14 +282,14 @@ export class Form extends Fields {
     return this.field(attribute, options, tag)
   }
 
-  /** Browsers drop a line break right after the tag. The additional one preserves a line break at the start of the text. */
+  /** Browsers drop a line break right after the tag. Another one preserves that of the text. */
   private area(attribute: string, format: (value: unknown) => string, options: FieldOptions): Html {
     const text = format(this.currentValue(attribute))
     const tag = this.attributesOf(attribute, options)
     return this.field(attribute, options, html`<textarea${tag}>${'\n'}${text}</textarea>`)
   }
 
-  /** The submitted value, if it could not be converted to the attribute's type; otherwise the record's value. */
+  /** The submitted value, if it could not be converted to its type; otherwise the record's value. */
   private currentValue(attribute: string): unknown {
     const value: unknown = Reflect.get(this.record, attribute)
     return this.context.submittedValue?.(this.record, attribute) ?? value
@@ -316,7 +318,7 @@ export class Form extends Fields {
     </div>`
   }
 
-  /** Renders a text field for the id of one more record, or a field for each submitted value that no choice has. */
+  /** Renders a text field for the id of one more record, or one for each submitted value without a choice. */
   private otherIds(attribute: string, { choices }: Offer): Html[] {
     const offered = choices.map(choiceValue)
     const others = this.values(attribute).filter((value) => value !== '' && !offered.includes(value))
@@ -348,7 +350,7 @@ export class Form extends Fields {
     return this.field(attribute, options, inputTag(tag), hint)
   }
 
-  /** The choices of a field. Unless the field has an error, values of the record that are no choices follow them. */
+  /** The choices of a field. Without an error, the record's values that are no choices follow. */
   private offer(attribute: string, choices: Offered): Offer {
     const offered = offer(choices, this.context, this.values(attribute))
     if (!offered.isComplete || this.invalidOf(attribute)) return offered
@@ -385,7 +387,7 @@ export class Row extends Form {
     super(context, row.line, { action: '', errors: own })
   }
 
-  /** Renders the legend of the row, its errors, and the hidden fields with the id and the place of the line. */
+  /** Renders the row's legend, its errors, and the hidden fields with the id and the place of the line. */
   override hiddenFields(): Html {
     const { index, line, title } = this.row
     const id: unknown = Reflect.get(line, 'id')
@@ -393,7 +395,7 @@ export class Row extends Form {
       ${typeof id === 'string' && hiddenField(this.nameOf('id'), id)}${hiddenField(this.nameOf('position'), String(index))}${this.errorOf('')}`
   }
 
-  /** Renders a checkbox that removes the line when the form is sent. An empty row, which costs nothing, has none. */
+  /** Renders a checkbox that removes the line when the form is sent. An empty row has none. */
   remove(): Html {
     const { title, isRemoved, isEmpty } = this.row
     if (isEmpty) return html``

@@ -6,7 +6,7 @@ import type { ViewContext } from '../view-context.js'
 /** The method of a form's request. HTML can only send POST; `_method` carries the others. */
 export type FormMethod = 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Renders the hidden fields of a form: `_method` unless it is POST, and the CSRF token if the request has one. */
+/** Renders the hidden fields of a form: `_method` unless it is POST, and the CSRF token if there is one. */
 export function hiddenFields(context: ViewContext, method: FormMethod): Html {
   const token = context.csrfToken
   return html`${method !== 'POST' && hiddenField('_method', method)}${token && hiddenField('authenticity_token', token)}`

@@ -20,31 +20,31 @@ export const BEGIN = 'START TRANSACTION'
 
 const COMMIT = 'COMMIT'
 
-/** Reads a position that comes after everything that is committed, even if the disk has not received it yet. */
+/** Reads a position that comes after everything that is committed, even if not on disk yet. */
 export const POSITION = 'SELECT pg_current_wal_insert_lsn()::text AS position'
 
 /** The parts that a connection sends together with its next statements, which saves round trips. */
 interface Additions {
   /** The statement that begins a transaction. */
   begin?: string | undefined
-  /** Receives the position after the next commit, unless only the commit has got an answer. Without it, none is read. */
+  /** Receives the position after the next commit, if it got an answer. Without it, none is read. */
   notePosition?: ((position: string) => void) | undefined
 }
 
 /** The additions of a connection. */
 export const additionsOf = memoizeByObject((_connection: PgConnection): Additions => ({}))
 
-/** The SQL for the server that a connection leads to, even through a pooler: its address, and the time of its start. */
+/** The SQL for the server that a connection leads to, even through a pooler: its address and start. */
 export const SERVER =
   "concat_ws(' ', inet_server_addr(), inet_server_port(), extract(epoch FROM pg_postmaster_start_time()))"
 
 /**
- * Limits how long the statements of a new connection run and wait for locks, by settings of the connection. Behind a pooler, which
- * gives the server's connection with its settings to other clients, each transaction sets the limits instead. Startup parameters
- * are not used, because a pooler rejects them.
+ * Limits how long the statements of a new connection run and wait for locks, by settings of the connection.
+ * Behind a pooler, which gives the server's connection with its settings to other clients, each transaction
+ * sets the limits instead. Startup parameters are not used, because a pooler rejects them.
  *
- * @returns the server, the default isolation level, and the statements that must follow the beginning of each transaction behind a
- *   pooler
+ * @returns the server, the default isolation level, and the statements that must follow the beginning of each
+ *   transaction behind a pooler
  */
 export async function limitTimes(
   connection: PgConnection,
@@ -53,7 +53,8 @@ export async function limitTimes(
   const { acquireTimeout, statementTimeout: limit } = limits
   const times = Object.entries({ lock_timeout: acquireTimeout, ...(limit && { statement_timeout: limit }) })
   const set = times.map(([name, time]) => `set_config('${name}', '${time}', false)`).join(' || ')
-  // Behind a pooler, the process has another id, and nothing is set. A pooler may send a second statement to another process.
+  // Behind a pooler, the process has another id, and nothing is set. A pooler may send a second statement to
+  // another process.
   const { rows } = (await connection.query(
     `SELECT CASE WHEN pg_backend_pid() = ${connection.processID ?? 0} THEN ${set} END IS NULL AS pooled, ` +
       `${SERVER} AS server, current_setting('default_transaction_isolation') AS isolation`,
@@ -67,8 +68,8 @@ export async function limitTimes(
 }
 
 /**
- * Lets a connection send its additions, and reports its statements to the watch. Runs concurrent statements (`Promise.all`) one
- * after the other, because pg 9 no longer queues them.
+ * Lets a connection send its additions, and reports its statements to the watch. Runs concurrent statements
+ * (`Promise.all`) one after the other, because pg 9 no longer queues them.
  *
  * @param settings the statements that follow the beginning of each transaction
  */
@@ -108,7 +109,8 @@ class StatementQueue {
     const { begin } = additions
     additions.begin = undefined
     const note = args[0] === COMMIT ? additions.notePosition : undefined
-    // Calls with a callback, and streams, are left to pg. If the connection is lost, they fail as the beginning does.
+    // Calls with a callback, and streams, are left to pg. If the connection is lost, they fail as the
+    // beginning does.
     if (isSubmitted(args[0]) || args.some((arg) => typeof arg === 'function')) {
       if (begin) Promise.resolve(query(this.withSettings(begin))).catch(ignore)
       return query(...args)
@@ -186,7 +188,7 @@ interface Query {
 /** The class of a query. */
 export type QueryClass = new (config: object, values: undefined, callback: Callback) => Query
 
-/** Makes the class of a query that sends the beginning of a transaction first. If that fails, PostgreSQL skips the query. */
+/** The class of a query that first begins a transaction. If that fails, PostgreSQL skips the query. */
 function beginningQuery(Query: QueryClass) {
   if (!('prepare' in Query.prototype)) return undefined
   return class BeginningQuery extends Query {

@@ -21,7 +21,7 @@ import {
 } from './connection.js'
 import { PostgresRunner } from './query-runner.js'
 
-/** The databases with another default isolation level than READ COMMITTED. A server or a user can have one. */
+/** The databases with another default isolation level than READ COMMITTED. A server or user can have one. */
 const strict = new WeakSet<DataSource>()
 
 /** The databases that are reached through a pooler. */
@@ -212,7 +212,7 @@ export const postgres: Engine = {
   },
 }
 
-/** The B-tree indexes of a table, except partial ones: the columns, and the operator class and collation of the first column. */
+/** A table's full B-tree indexes: columns, and the first one's operator class and collation. */
 const INDEXES = `
   SELECT array_agg(a.attname::text ORDER BY k.position) AS columns, min(o.opcname::text) AS class,
     min(CASE WHEN c.collname = 'default' THEN d.datcollate ELSE c.collname::text END)
@@ -262,7 +262,8 @@ export function limitConnections(
   }
 
   async function setUp(connection: PgConnection): Promise<WatchedConnection> {
-    // While the connection is set up, and after it is closed, pg has no listener, and an error would end the process.
+    // While the connection is set up, and after it is closed, pg has no listener, and an error would end the
+    // process.
     connection.on('error', () => {})
     const watched = watch.add(connection.connection?.stream)
     watched.sent()
@@ -291,13 +292,13 @@ export function limitConnections(
   return ping
 }
 
-/** The reason to close a connection whose transaction has not ended: the next request would continue the transaction. */
+/** The reason to close a connection whose transaction has not ended: the next request would continue it. */
 function unendedTransaction(connection: PgConnection): Error | undefined {
   const status = connection.getTransactionStatus?.() ?? 'I'
   return status === 'I' ? undefined : new Error('The transaction of the connection was not ended.')
 }
 
-/** By default the time zone of a Date is dropped, so that a server in another zone would read a different datetime. */
+/** By default a Date loses its time zone, so that a server in another zone reads another datetime. */
 function keepDatetimesInUtc(driver: PostgresDriver): void {
   const normalizeType = driver.normalizeType.bind(driver)
   driver.normalizeType = (column) =>

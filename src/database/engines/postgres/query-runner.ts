@@ -50,7 +50,8 @@ export class PostgresRunner extends PostgresSchemaRunner {
 
   override async release(): Promise<void> {
     await super.release()
-    // V8 allocates TypeORM's callback of the connection in the old generation, where it would retain the manager's request.
+    // V8 allocates TypeORM's callback of the connection in the old generation, where it would retain the
+    // manager's request.
     Reflect.set(this, 'manager', undefined)
   }
 

@@ -4,8 +4,9 @@ import { shortName } from '../../../naming/short-name.js'
 import { readExpressions, reload } from '../schema-changes.js'
 
 /**
- * TypeORM's query runner, except for changes of tables: the type of an enum is dropped with its table, is never the old one with
- * other values, and its name is not cut off. A generated column needs no table of TypeORM.
+ * TypeORM's query runner, except for changes of tables: the type of an enum is dropped with its table, is
+ * never the old one with other values, and its name is not cut off. A generated column needs no table of
+ * TypeORM.
  */
 export class PostgresSchemaRunner extends PostgresQueryRunner {
   override async createTable(

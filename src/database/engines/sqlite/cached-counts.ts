@@ -6,8 +6,9 @@ import type { StatementResult, SqliteStatement } from './statement.js'
 const slowAfter = 0.5
 
 /**
- * Caches counts until the database changes, because counting a million rows takes as long as reading many pages. Only
- * connections that have never written cache them: SQLite reports a connection's changes to all others, not to itself.
+ * Caches counts until the database changes, because counting a million rows takes as long as reading many
+ * pages. Only connections that have never written cache them: SQLite reports a connection's changes to all
+ * others, not to itself.
  */
 export class SqliteCounts {
   /** Counts, with the version of the database in which they were counted. */

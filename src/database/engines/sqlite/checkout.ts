@@ -51,7 +51,8 @@ export class SqliteCheckout {
       this.writeLock = undefined
       throw error
     }
-    // If the runner was released while it waited, it must not use the lock: the next transaction already uses the connection.
+    // If the runner was released while it waited, it must not use the lock: the next transaction already uses
+    // the connection.
     if (!this.isEnded) return
     await this.releaseWriteLock()
     throw new QueryRunnerAlreadyReleasedError()

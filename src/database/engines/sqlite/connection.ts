@@ -16,11 +16,12 @@ export class SqliteConnection {
 
   constructor(readonly database: Database) {}
 
-  /** Opens a file, unless another process locks it for `lockTimeout` milliseconds. A private file need not survive a crash. */
+  /** Opens a file, unless it is locked for `lockTimeout` milliseconds. A private file may be lost. */
   static async open(sqlite: Sqlite, path: string, isPrivate: boolean, lockTimeout: number) {
     // SQLite's own busy timeout blocks the event loop. `run` waits for other processes instead.
     const database = new sqlite(path, { timeout: 0 })
-    // SQLite's own function has no milliseconds. TypeORM calls it for `softRemove`, and migrations use it as a default.
+    // SQLite's own function has no milliseconds. TypeORM calls it for `softRemove`, and migrations use it as
+    // a default.
     database.function('current_timestamp', () => new Date().toISOString().slice(0, -1).replace('T', ' '))
     try {
       await waitForLock(() => {
@@ -35,7 +36,7 @@ export class SqliteConnection {
     return new SqliteConnection(database)
   }
 
-  /** Runs a statement. Retries while another process holds a lock, until the deadline on the clock of `performance.now()`. */
+  /** Runs a statement. Retries while a lock is held, until the deadline (`performance.now()`). */
   run(statement: SqliteStatement, parameters: unknown[], deadline: number): Promise<StatementResult> {
     return waitForLock(() => this.execute(statement, parameters), deadline)
   }

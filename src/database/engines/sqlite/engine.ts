@@ -7,7 +7,8 @@ import { PooledSqliteQueryRunner } from './pooled-query-runner.js'
 const errors: EngineErrors = {
   codes: {
     unique: ['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'],
-    // Both sides of a foreign key have the same codes; the statement distinguishes them. RESTRICT is a trigger in SQLite.
+    // Both sides of a foreign key have the same codes; the statement distinguishes them. RESTRICT is a
+    // trigger in SQLite.
     reference: ['SQLITE_CONSTRAINT_FOREIGNKEY', 'SQLITE_CONSTRAINT_TRIGGER'],
     null: ['SQLITE_CONSTRAINT_NOTNULL'],
     length: ['SQLITE_TOOBIG'],
@@ -157,7 +158,7 @@ const INDEXES = `
   UNION ALL
   SELECT 'primary', name FROM pragma_table_info(?) WHERE pk = 1`
 
-/** Returns the lowest string that is greater than all strings with a beginning; undefined if there is none. */
+/** Returns the lowest string greater than all strings with a beginning; undefined if there is none. */
 function textAfter(beginning: string): string | undefined {
   const points = Array.from(beginning, (character) => character.codePointAt(0) ?? 0)
   const lastIndex = points.findLastIndex((point) => point < 0x10ffff)

@@ -42,7 +42,7 @@ export class SqlitePool {
     this.readers = connectionSemaphore(limits)
   }
 
-  /** @throws WaitsForItself when the request's own transaction holds the lock; ServiceUnavailable after `acquireTimeout` */
+  /** @throws WaitsForItself when its own transaction holds it; ServiceUnavailable after the timeout */
   acquireWriteLock(): Promise<Release> {
     rejectOwnWait((runner) => Reflect.get(runner, 'holdsWriteLock') === true)
     return this.writeLock.acquire()

@@ -14,12 +14,12 @@ import { SqliteConnection, type Sqlite } from './connection.js'
 import { SqlitePool } from './pool.js'
 
 /**
- * TypeORM's SQLite driver with a connection for each transaction. TypeORM's own driver has one connection and one query
- * runner for the whole process, so that concurrent transactions become one (TypeORM's issue 1884).
+ * TypeORM's SQLite driver with a connection for each transaction. TypeORM's own driver has one connection and
+ * one query runner for the whole process, so that concurrent transactions become one (TypeORM's issue 1884).
  *
- * Transactions that write wait for each other. Read transactions (of query runners in the mode `slave`) and single reads
- * never wait for a writer. `:memory:` is a private file that is deleted on disconnect, because several connections must
- * see the same data.
+ * Transactions that write wait for each other. Read transactions (of query runners in the mode `slave`) and
+ * single reads never wait for a writer. `:memory:` is a private file that is deleted on disconnect, because
+ * several connections must see the same data.
  */
 export class PooledSqliteDriver extends BetterSqlite3Driver {
   /** The package, which TypeORM loads. */
@@ -65,7 +65,8 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
   }
 
   /**
-   * Checks that the file is still the one that was opened. SQLite does not notice, and would write to a deleted file.
+   * Checks that the file is still the one that was opened. SQLite does not notice, and would write to a
+   * deleted file.
    *
    * @throws ServiceUnavailable when the file has been deleted or replaced
    */
@@ -92,8 +93,8 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
   /**
    * SQLite stores decimals as floating-point numbers with 15 digits, and accepts text of any length.
    *
-   * @throws ValidationErrors (422) for a decimal with more digits, which would be changed silently, for text that is longer than
-   *   its column allows, as on the other engines, and for NaN
+   * @throws ValidationErrors (422) for a decimal with more digits, which would be changed silently, for text
+   *   that is longer than its column allows, as on the other engines, and for NaN
    */
   override preparePersistentValue(value: unknown, column: ColumnMetadata): unknown {
     const prepared = this.prepareComparison(value, column)
@@ -131,7 +132,7 @@ export class PooledSqliteDriver extends BetterSqlite3Driver {
   }
 }
 
-/** The identity of a file, which differs even from a later file with the same name; undefined if there is none. */
+/** The identity of a file, even from a later one of its name; undefined if there is none. */
 async function identityOf(path: string): Promise<string | undefined> {
   const found = await stat(path).catch(() => undefined)
   return found && `${found.dev}:${found.ino}`

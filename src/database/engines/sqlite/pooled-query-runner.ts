@@ -20,8 +20,8 @@ type Driver = BetterSqlite3Driver & { readonly pool: SqlitePool }
 const KEEPS_CONNECTION = /^\s*(BEGIN|SAVEPOINT|PRAGMA|ATTACH|DETACH|CREATE\s+TEMP)/i
 
 /**
- * Runs single statements on the shared connection, and the statements of a transaction on an exclusive connection. A
- * transaction holds the write lock from the first statement that needs it until its end.
+ * Runs single statements on the shared connection, and the statements of a transaction on an exclusive
+ * connection. A transaction holds the write lock from the first statement that needs it until its end.
  */
 export class PooledSqliteQueryRunner extends SqliteSchemaRunner {
   declare driver: Driver
@@ -84,7 +84,7 @@ export class PooledSqliteQueryRunner extends SqliteSchemaRunner {
     return isPlain ? this.endPlain('COMMIT') : super.commitTransaction()
   }
 
-  /** Rolls back. After some errors (a full disk) SQLite has already done so, and nothing remains to be done. */
+  /** Rolls back. After some errors (a full disk) SQLite has already done so, and nothing remains. */
   override async rollbackTransaction(): Promise<void> {
     if (!this.isLost) {
       const isPlain = !this.hasSubscribers && this.transactionDepth === 1
@@ -188,7 +188,7 @@ export class PooledSqliteQueryRunner extends SqliteSchemaRunner {
     }
   }
 
-  /** Runs a statement if it need not wait. Returns undefined if it must, for example because another process holds a lock. */
+  /** Runs a statement if it needs no wait. Else undefined, for example because of a lock. */
   private runNow(sql: string, values: unknown[]): StatementResult | undefined {
     const connection = this.checkout.current?.connection
     if (!connection || this.isLost) return undefined
@@ -230,7 +230,7 @@ export class PooledSqliteQueryRunner extends SqliteSchemaRunner {
     }
   }
 
-  /** @throws TransactionEnded when the transaction has ended in the meantime, because others may use its connection by now */
+  /** @throws TransactionEnded when the transaction has ended, because others may use its connection */
   private async acquireWriteLockOn(connection: SqliteConnection): Promise<void> {
     await this.checkout.acquireWriteLock()
     if (this.checkout.current?.connection === connection) return
@@ -238,7 +238,7 @@ export class PooledSqliteQueryRunner extends SqliteSchemaRunner {
     throw new TransactionEnded()
   }
 
-  /** Whether SQLite has rolled back by itself. Without this check, later statements would be committed one by one. */
+  /** Whether SQLite rolled back by itself. Without this check, later statements would be committed alone. */
   private get isLost(): boolean {
     return this.transactionDepth > 0 && !this.checkout.current?.connection.database.inTransaction
   }

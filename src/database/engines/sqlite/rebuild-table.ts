@@ -11,8 +11,9 @@ export async function definitionOf(runner: QueryRunner, table: string): Promise<
 }
 
 /**
- * Changes a table in a way for which SQLite has no statement: stores its rows elsewhere, drops the table, and creates it again from
- * its changed statement, with its rows, indexes and triggers. Views, and foreign keys of other tables, refer to it by its name.
+ * Changes a table in a way for which SQLite has no statement: stores its rows elsewhere, drops the table, and
+ * creates it again from its changed statement, with its rows, indexes and triggers. Views, and foreign keys
+ * of other tables, refer to it by its name.
  *
  * @throws Error when foreign keys are on, because SQLite would delete the rows that refer to the table
  */

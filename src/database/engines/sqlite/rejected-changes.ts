@@ -1,10 +1,10 @@
 import { QueryFailedError } from 'typeorm'
 import type { TableDefinition } from './table-definition.js'
 
-/** SQLite reads the whole schema again when it renames or drops a column: `error in view names after drop column: ...` */
+/** SQLite reads the schema again after such a change: `error in view names after drop column: ...` */
 const ERROR_IN = /^error in (view|index|trigger|table) (.+?)( after [a-z ]+)?: (.+)$/
 
-/** Returns the error of ALTER TABLE with a sentence that names what prevents the change, or the same error. */
+/** Returns the error of ALTER TABLE with a sentence about what prevents it, or the same error. */
 export function explainRejection(error: unknown, table: string): unknown {
   const [, kind = '', name = '', after, reason = ''] = ERROR_IN.exec(messageOf(error)) ?? []
   if (name === '' || kind === 'table') return error
@@ -18,7 +18,7 @@ export function explainRejection(error: unknown, table: string): unknown {
   )
 }
 
-/** Returns the error of a column that cannot be dropped because other parts of its table use it, or the same error. */
+/** Returns the error of a column that cannot be dropped because its table uses it, or the same error. */
 export function columnIsUsed(
   error: unknown,
   definition: TableDefinition,

@@ -22,9 +22,10 @@ const CONSTANT = /^(?:null|true|false|[+-]?[\d.]+(?:e[+-]?\d+)?|x?'(?:[^']|'')*'
 type TableName = Table | string
 
 /**
- * TypeORM's query runner, except for changes of tables. TypeORM creates a new table for each of them, from the parts of the schema
- * that it knows, and loses all others. Here SQLite itself adds, renames and drops columns. Other changes create the table again
- * from its statement in `sqlite_schema`, in which only the change is different, with its indexes and triggers.
+ * TypeORM's query runner, except for changes of tables. TypeORM creates a new table for each of them, from
+ * the parts of the schema that it knows, and loses all others. Here SQLite itself adds, renames and drops
+ * columns. Other changes create the table again from its statement in `sqlite_schema`, in which only the
+ * change is different, with its indexes and triggers.
  */
 export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
   override addColumn(table: TableName, column: TableColumn): Promise<void> {
@@ -103,11 +104,10 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
     const current = (await this.getTable(nameOf(table)))?.columns.find((one) =>
       isSameName(one.name, changed.name),
     )
-    await rebuildTable(this, nameOf(table), (definition) => {
+    await this.rebuild(table, (definition) => {
       const found = requireColumn(definition, nameOf(table), changed.name)
       if (current) this.change(definition, found, current, changed, nameOf(table))
     })
-    await reload(this, table, nameOf(table))
   }
 
   override async changeColumns(
@@ -118,22 +118,18 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
   }
 
   override async createPrimaryKey(table: TableName, columns: string[]): Promise<void> {
-    await rebuildTable(this, nameOf(table), (definition) => addToPrimaryKey(definition, columns))
-    await reload(this, table, nameOf(table))
+    await this.rebuild(table, (definition) => addToPrimaryKey(definition, columns))
   }
 
   override async dropPrimaryKey(table: TableName): Promise<void> {
-    await rebuildTable(this, nameOf(table), (definition) => {
-      definition.removeConstraints(({ kind }) => kind === 'PRIMARY')
-    })
-    await reload(this, table, nameOf(table))
+    await this.rebuild(table, (definition) => definition.removeConstraints(({ kind }) => kind === 'PRIMARY'))
   }
 
   override async createUniqueConstraints(table: TableName, uniques: TableUnique[]): Promise<void> {
-    await rebuildTable(this, nameOf(table), (definition) => {
-      for (const unique of uniques) definition.addConstraint(this.uniqueSql(table, unique))
-    })
-    await reload(this, table, nameOf(table))
+    await this.addConstraints(
+      table,
+      uniques.map((unique) => this.uniqueSql(table, unique)),
+    )
   }
 
   override dropUniqueConstraint(
@@ -149,13 +145,12 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
   }
 
   override async createCheckConstraints(table: TableName, checks: TableCheck[]): Promise<void> {
-    await rebuildTable(this, nameOf(table), (definition) => {
-      for (const { name, expression = '' } of checks) {
-        const given = name ?? this.dataSource.namingStrategy.checkConstraintName(nameOf(table), expression)
-        definition.addConstraint(`CONSTRAINT ${this.driver.escape(given)} CHECK (${expression})`)
-      }
+    const { namingStrategy } = this.dataSource
+    const constraints = checks.map(({ name, expression = '' }) => {
+      const given = name ?? namingStrategy.checkConstraintName(nameOf(table), expression)
+      return `CONSTRAINT ${this.driver.escape(given)} CHECK (${expression})`
     })
-    await reload(this, table, nameOf(table))
+    await this.addConstraints(table, constraints)
   }
 
   override dropCheckConstraint(
@@ -171,10 +166,10 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
   }
 
   override async createForeignKeys(table: TableName, keys: TableForeignKey[]): Promise<void> {
-    await rebuildTable(this, nameOf(table), (definition) => {
-      for (const key of keys) definition.addConstraint(this.foreignKeySql(table, key))
-    })
-    await reload(this, table, nameOf(table))
+    await this.addConstraints(
+      table,
+      keys.map((key) => this.foreignKeySql(table, key)),
+    )
   }
 
   override dropForeignKey(table: TableName, key: TableForeignKey | string, ifExists = false): Promise<void> {
@@ -185,7 +180,7 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
     return this.dropConstraints(table, 'foreign key', ['FOREIGN', 'REFERENCES'], keys, ifExists)
   }
 
-  /** As TypeORM reads a table, with what TypeORM does not find: expressions of generated columns, and the names of keys. */
+  /** Reads tables as TypeORM does, with what it does not find: expressions, and names of keys. */
   protected override async loadTables(names?: string[]): Promise<Table[]> {
     const tables = await super.loadTables(names)
     for (const table of tables) {
@@ -199,6 +194,18 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
       for (const index of table.indices) index.columnNames = index.columnNames.filter((name) => name !== null)
     }
     return tables
+  }
+
+  private addConstraints(table: TableName, constraints: readonly string[]): Promise<void> {
+    return this.rebuild(table, (definition) => {
+      for (const constraint of constraints) definition.addConstraint(constraint)
+    })
+  }
+
+  /** Creates a table again from a changed statement. */
+  private async rebuild(table: TableName, change: (definition: TableDefinition) => void): Promise<void> {
+    await rebuildTable(this, nameOf(table), change)
+    await reload(this, table, nameOf(table))
   }
 
   private async alter(table: TableName, change: string): Promise<void> {
@@ -276,7 +283,7 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
     ifExists: boolean,
   ): Promise<void> {
     const loaded = await this.getTable(nameOf(table))
-    await rebuildTable(this, nameOf(table), (definition) => {
+    await this.rebuild(table, (definition) => {
       const all = [...definition.allConstraints()].filter(({ kind }) => kinds.includes(kind))
       for (const given of constraints) {
         const name = nameOf(given)
@@ -289,7 +296,6 @@ export class SqliteSchemaRunner extends BetterSqlite3QueryRunner {
         definition.removeConstraints((one) => one.text === found.text && hasColumns(one, found.columns))
       }
     })
-    await reload(this, table, nameOf(table))
   }
 }
 

@@ -11,8 +11,8 @@ export interface StatementResult {
 type Reader = (value: unknown) => unknown
 
 /**
- * A prepared statement. It returns columns of the types `bigint` and `decimal(10,2)` as text, exactly and with all digits
- * of their scale, as PostgreSQL does, because a JavaScript number is not precise enough.
+ * A prepared statement. It returns columns of the types `bigint` and `decimal(10,2)` as text, exactly and
+ * with all digits of their scale, as PostgreSQL does, because a JavaScript number is not precise enough.
  */
 export class SqliteStatement {
   /** Whether it cannot change the database, whether it returns rows or not. */
@@ -61,7 +61,7 @@ export class SqliteStatement {
     for (const row of this.statement.iterate(...parameters)) yield this.convert(this.toObjects([row]))[0]
   }
 
-  /** Converts lists of values to objects, in place. This takes a third of the time that better-sqlite3 needs for it. */
+  /** Converts lists of values to objects in place, in a third of better-sqlite3's time. */
   private toObjects(rows: unknown[]): unknown[] {
     const { names } = this
     if (!names) return rows

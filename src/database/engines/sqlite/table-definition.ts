@@ -1,4 +1,4 @@
-/** A part of a SQL statement: a space or a comment, a quoted name, a text in apostrophes, a word or number, or another character. */
+/** A part of a SQL statement: a space, comment, quoted name, text, a word or number, or another character. */
 const TOKEN = new RegExp(
   [
     String.raw`(?<space>\s+|--[^\n]*\n?|/\*[\s\S]*?(?:\*/|$))`,
@@ -26,9 +26,9 @@ interface Token {
   depth: number
 }
 
-/** A constraint of a table, or a clause of a column such as `NOT NULL`, `COLLATE NOCASE` or `"id" integer`. */
+/** A constraint of a table, or a clause of a column: `NOT NULL`, `COLLATE NOCASE` or `"id" integer`. */
 export interface Clause {
-  /** `PRIMARY`, `UNIQUE`, `CHECK`, `FOREIGN`, `NOT`, `NULL`, `DEFAULT`, `COLLATE`, `REFERENCES`, `AS`; `NAME` and `TYPE` */
+  /** `PRIMARY`, `UNIQUE`, `CHECK`, `FOREIGN`, `NOT`, `NULL`, `DEFAULT`, `COLLATE`, `REFERENCES`, `AS`, ... */
   kind: string
   /** The name after CONSTRAINT. */
   name: string | undefined
@@ -44,8 +44,8 @@ export interface ColumnDefinition {
 }
 
 /**
- * The statement CREATE TABLE of a table, as `sqlite_schema` keeps it, in parts that can be changed. All other parts keep their
- * text: collations, conflict clauses, comments and everything that TypeORM does not know.
+ * The statement CREATE TABLE of a table, as `sqlite_schema` keeps it, in parts that can be changed. All other
+ * parts keep their text: collations, conflict clauses, comments and everything that TypeORM does not know.
  */
 export class TableDefinition {
   readonly columns: ColumnDefinition[] = []
@@ -149,8 +149,8 @@ export function addToPrimaryKey(definition: TableDefinition, columns: readonly s
 }
 
 /**
- * Removes the keys and unique constraints that have a column, because SQLite does not drop such a column. Other columns of the
- * primary key remain in it.
+ * Removes the keys and unique constraints that have a column, because SQLite does not drop such a column.
+ * Other columns of the primary key remain in it.
  */
 export function releaseColumn(definition: TableDefinition, name: string): void {
   const others = definition.primaryKey.filter((column) => !isSameName(column, name))
@@ -236,7 +236,7 @@ function columnOf(item: Token[]): ColumnDefinition {
   return { name, clauses: [named, ...clausesOf(item.slice(at + 1), OF_COLUMN)] }
 }
 
-/** Splits the clauses of a column, or the constraints of a table, of which SQLite does not require that a comma separates them. */
+/** Splits the clauses of a column, or the constraints of a table, which SQLite accepts without commas. */
 function clausesOf(tokens: readonly Token[], beginnings: readonly string[]): Clause[] {
   const base = tokens[0]?.depth
   const words = tokens.filter(({ isSpace }) => !isSpace)
@@ -263,7 +263,7 @@ function clausesOf(tokens: readonly Token[], beginnings: readonly string[]): Cla
   return parts.map(({ kind, tokens }) => clauseFrom(kind, tokens))
 }
 
-/** Whether a word belongs to the clause before: `NOT NULL`, `ON DELETE SET NULL`, `DEFAULT NULL`, `ALWAYS AS`, `NOT DEFERRABLE`. */
+/** Whether a word belongs to the clause before: `NOT NULL`, `ON DELETE SET NULL`, `ALWAYS AS`. */
 function continues(previous = '', word: string, next: string | undefined): boolean {
   if (word === 'NULL' || word === 'DEFAULT') return ['NOT', 'SET', 'DEFAULT'].includes(previous)
   return (word === 'AS' && previous === 'ALWAYS') || (word === 'NOT' && next === 'DEFERRABLE')

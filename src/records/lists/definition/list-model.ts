@@ -8,7 +8,7 @@ import { isHiddenProperty } from '../../../models/attributes/transform-metadata.
 import { valueReader } from '../../conditions.js'
 import type { ListColumn, ListDefinition, SortKey } from './definition.js'
 
-/** The model of a declaration. It finds the columns and relations that the declaration names, and reports mistakes. */
+/** The model of a declaration. It finds its columns and relations, and reports mistakes. */
 export class ListModel {
   /** @param list the list in messages: `@Queryable of PostsResource.list` */
   constructor(
@@ -106,8 +106,8 @@ export function sortKeysOf(definition: ListDefinition, order: object, list: stri
 }
 
 /**
- * Rejects a column after whose value a page cannot begin: floats are inexact, each engine sorts enums and null differently, and a
- * text may be too long for a link. MariaDB sorts by its first 1,024 bytes only.
+ * Rejects a column after whose value a page cannot begin: floats are inexact, each engine sorts enums and
+ * null differently, and a text may be too long for a link. MariaDB sorts by its first 1,024 bytes only.
  */
 export function rejectForCursors({ name, kind, metadata }: ListColumn, list: string): void {
   const isUnsupported = ['enum', 'float', 'text'].includes(kind)

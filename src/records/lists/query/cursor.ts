@@ -21,7 +21,8 @@ export function encodeCursor(fingerprint: string, order: readonly SortKey[], rec
 }
 
 /**
- * Reads the values of a position. Converts them like the values of filters, because a client can write anything.
+ * Reads the values of a position. Converts them like the values of filters, because a client can write
+ * anything.
  *
  * @returns undefined if the position does not belong to this list, or if a value cannot be read
  */

@@ -22,7 +22,7 @@ export interface QueryField {
 /** The parameters that select a page, which links leave out. */
 const pageParameters = new Set(['page', 'after', 'before'])
 
-/** The parameters that a form does not show. Links leave out wrong ones, because visitors could not correct them. */
+/** The parameters that a form does not show. Links leave out wrong ones, which visitors could not correct. */
 const hiddenParameters = new Set(['sort', 'include'])
 
 /** The filters, search and order of a request, with their errors, for handlers and templates. */
@@ -59,8 +59,8 @@ export class ListQuery {
   }
 
   /**
-   * The value of a filter, as its kind reads it: `query.value('created_at.gte')` is a Date. The value of an `in` filter is
-   * a list. Undefined if the parameter is missing, or cannot be read.
+   * The value of a filter, as its kind reads it: `query.value('created_at.gte')` is a Date. The value of an
+   * `in` filter is a list. Undefined if the parameter is missing, or cannot be read.
    */
   value(parameter: string): unknown {
     const condition = this.parsed.conditions.find(
@@ -80,8 +80,8 @@ export class ListQuery {
   }
 
   /**
-   * The value of `aria-sort` of a column's heading: `th(aria-sort=query.ariaSort('title'))`. Undefined unless the list is
-   * sorted by this column first.
+   * The value of `aria-sort` of a column's heading: `th(aria-sort=query.ariaSort('title'))`. Undefined unless
+   * the list is sorted by this column first.
    */
   ariaSort(column: string): 'ascending' | 'descending' | undefined {
     const [first] = this.parsed.order
@@ -95,7 +95,8 @@ export class ListQuery {
   }
 
   /**
-   * The URL of the list with the parameters of the request, without its page, and with changes. Undefined removes a parameter.
+   * The URL of the list with the parameters of the request, without its page, and with changes. Undefined
+   * removes a parameter.
    *
    * @example query.url({ sort: '-title' }) // ?state=draft&sort=-title
    */
@@ -107,8 +108,8 @@ export class ListQuery {
   }
 
   /**
-   * The path of the list's CSV file, with the filters, search and order of the request: `/parts.csv?state=draft`. Undefined if the
-   * resource has no option `csv`.
+   * The path of the list's CSV file, with the filters, search and order of the request:
+   * `/parts.csv?state=draft`. Undefined if the resource has no option `csv`.
    */
   get csvUrl(): string | undefined {
     if (this.csvPath === undefined) return undefined

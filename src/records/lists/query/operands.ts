@@ -7,8 +7,8 @@ import { isInRange } from '../../../models/attributes/readers.js'
 import { valueReader } from '../../conditions.js'
 
 /**
- * Whether the operators of conditions compare a column with a date or a number that it cannot have, which some engines reject.
- * Other values than those of operators are read by `readConditions`.
+ * Whether the operators of conditions compare a column with a date or a number that it cannot have, which
+ * some engines reject. Other values than those of operators are read by `readConditions`.
  *
  * @param path the path of the embedded class that has the conditions, ending with a dot
  */

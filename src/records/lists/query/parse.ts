@@ -19,7 +19,7 @@ const LIMITS = {
   words: 8,
 } as const
 
-/** Whether a value has too many characters. Counts them only if its `length`, which is never smaller, exceeds the limit. */
+/** Whether a value has too many characters. Counts them only if its `length` exceeds the limit. */
 function isTooLong(text: string): boolean {
   return text.length > LIMITS.characters && Array.from(text).length > LIMITS.characters
 }
@@ -227,7 +227,7 @@ export class QueryParser {
     return []
   }
 
-  /** Returns the fingerprint of the list, its filters, search and order. The order of the parameters does not matter. */
+  /** The fingerprint of a list, its filters, search, order. Their order does not matter. */
   private identify(words: readonly string[], order: readonly SortKey[]): string {
     const filters = this.conditions.map(({ filter, operator, values }) =>
       JSON.stringify([filter.name, operator, values]),
@@ -238,7 +238,7 @@ export class QueryParser {
   }
 }
 
-/** Ends an order with the id, in the direction of its last key. Keys after the id are left out, because it is unique. */
+/** Ends an order with the id, in the direction of its last key. Keys after the unique id are left out. */
 function endWithId(order: readonly SortKey[], { id }: ListDefinition): SortKey[] {
   const end = order.findIndex(({ column }) => column.name === id.name)
   if (end >= 0) return order.slice(0, end + 1)
@@ -272,7 +272,7 @@ function listNames(definition: ListDefinition): string[] {
   return [...filters.keys(), ...params, ...listParameters.filter((name) => hasParameter(definition, name))]
 }
 
-/** Parses the parameters of a query with all their values. Node's parser drops parameters after the thousandth. */
+/** Parses the parameters of a query with all their values. Node's parser drops those after 1,000. */
 function parseParameters(querystring: string): Map<string, string[]> {
   const parameters = new Map<string, string[]>()
   for (const [name, value] of new URLSearchParams(querystring)) {

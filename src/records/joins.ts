@@ -5,12 +5,12 @@ import { DeclarationError, UnknownRelation } from '../errors.js'
 import { memoizeByObject } from '../common/memoize.js'
 import { relationIdsOf } from '../models/attributes/attributes.js'
 import { inParts } from './parts.js'
-import { isUnchanged, markLoaded } from '../models/record-state.js'
+import { setLoadedIds } from '../models/record-state.js'
 import { scopeOf } from './scope.js'
 import type { RecordWork } from './work.js'
 
-/** The table that links the records of a relation: the one with the foreign key, or the join table. */
-export interface Link {
+/** The table that joins the records of a relation: the one with the foreign key, or the join table. */
+export interface Join {
   table: string
   /** The column that refers to the record with the relation. */
   toOwner: ColumnMetadata
@@ -19,11 +19,11 @@ export interface Link {
 }
 
 /**
- * Returns the table that links the records of a relation, and its columns.
+ * Returns the table that joins the records of a relation, and its columns.
  *
  * @throws UnknownRelation for a key of several columns
  */
-export function linkOf(relation: RelationMetadata): Link {
+export function joinOf(relation: RelationMetadata): Join {
   const { entityMetadata, inverseEntityMetadata, inverseRelation, junctionEntityMetadata } = relation
   // The owning side, in TypeORM's terms, declares the keys. `relation` may be the other side.
   const owning = relation.isOwning ? relation : inverseRelation
@@ -58,13 +58,13 @@ export function columnWriter({ dataSource: { driver } }: EntityManager) {
 }
 
 /**
- * Writes the SQL `(SELECT ...)` for the keys of all related records that are in the scope of their model, and returns it with
- * its parameters; undefined if the model has neither a scope nor a trash.
+ * Writes the SQL `(SELECT ...)` for the keys of all related records that are in the scope of their model, and
+ * returns it with its parameters; undefined if the model has neither a scope nor a trash.
  */
 export function selectScopedKeys(
   work: RecordWork,
   metadata: EntityMetadata,
-  { toRelated }: Link,
+  { toRelated }: Join,
 ): { sql: string; parameters: ObjectLiteral } | undefined {
   const { target, deleteDateColumn } = metadata
   const where = scopeOf(work, metadata)
@@ -77,8 +77,8 @@ export function selectScopedKeys(
   return { sql: `(${query.getQuery()})`, parameters: query.getParameters() }
 }
 
-/** The links of a many-to-many relation, and the property with the ids of the related records. */
-export interface Links extends Link {
+/** A property with the ids of related records, and how a join table stores them. */
+export interface IdList extends Join {
   /** For example `label_ids`. */
   property: string
   /** For example the `labels` relation. */
@@ -86,15 +86,15 @@ export interface Links extends Link {
 }
 
 /**
- * The links that the properties of a model with `@RelationIds` contain.
+ * The lists of ids of a model: its properties with `@RelationIds`.
  *
  * @throws DeclarationError if a property belongs to another kind of relation
  */
-export const linksOf = memoizeByObject((metadata: EntityMetadata): Links[] => {
+export const idListsOf = memoizeByObject((metadata: EntityMetadata): IdList[] => {
   if (typeof metadata.target !== 'function') return []
   return relationIdsOf(metadata.target).map(({ name, relation: path }) => {
     const relation = metadata.findRelationWithPropertyPath(path)
-    if (relation?.isManyToMany) return { ...linkOf(relation), property: name, relation }
+    if (relation?.isManyToMany) return { ...joinOf(relation), property: name, relation }
     throw new DeclarationError(
       `@RelationIds('${path}') of ${metadata.targetName}.${name} needs a relation that is declared with @ManyToMany. ` +
         `Declare ${path} so, or remove ${name}.`,
@@ -102,37 +102,37 @@ export const linksOf = memoizeByObject((metadata: EntityMetadata): Links[] => {
   })
 })
 
-/** Sets the properties with `@RelationIds` to the ids of related records in their scope, with one query for each relation. */
-export async function loadLinks(
+/** Sets the properties with `@RelationIds` to the ids in their scope, with one query for each. */
+export async function loadIdLists(
   work: RecordWork,
   metadata: EntityMetadata,
   records: readonly object[],
 ): Promise<void> {
-  for (const links of linksOf(metadata)) {
-    const idsOf = await readIds(work, links, records)
-    for (const record of records) setLoadedIds(record, links.property, idsOf(record))
+  for (const list of idListsOf(metadata)) {
+    const idsOf = await readIds(work, list, records)
+    for (const record of records) setLoadedIds(record, list.property, idsOf(record))
   }
 }
 
 /** Reads the ids of the related records. Returns a function that returns those of one record. */
 export async function readIds(
   work: RecordWork,
-  links: Links,
+  list: IdList,
   records: readonly object[],
 ): Promise<(record: object) => string[]> {
-  const { table, toOwner, toRelated, relation } = links
+  const { table, toOwner, toRelated, relation } = list
   const ownerKey = targetOf(toOwner)
   const keys = valuesOf(records, ownerKey)
   const column = columnWriter(work.tx)
-  const [owner, related] = [column('link', toOwner), column('link', toRelated)]
+  const [owner, related] = [column('joined', toOwner), column('joined', toRelated)]
   const rows = await inParts(keys, (part) => {
     const query = work.tx
       .createQueryBuilder()
       .select(owner, 'owner_id')
       .addSelect(related, 'related_id')
-      .from(table, 'link')
+      .from(table, 'joined')
       .where(`${owner} IN (:...part)`, { part })
-    const scope = selectScopedKeys(work, relation.inverseEntityMetadata, links)
+    const scope = selectScopedKeys(work, relation.inverseEntityMetadata, list)
     if (scope) query.andWhere(`${related} IN ${scope.sql}`, scope.parameters)
     return query.getRawMany<{ owner_id: unknown; related_id: unknown }>()
   })
@@ -143,17 +143,4 @@ export async function readIds(
     else byOwner.set(String(owner_id), [String(related_id)])
   }
   return (record) => byOwner.get(String(ownerKey.getEntityValue(record))) ?? []
-}
-
-/** Sets a property to ids that the database contains. Saving the record does not write them. */
-export function setLoadedIds(record: object, property: string, ids: readonly string[]): void {
-  // The order of the links in the database differs between engines.
-  Reflect.set(record, property, ids.toSorted())
-  markLoaded(record, property)
-}
-
-/** The new, distinct ids of a property; undefined if it has neither been bound nor assigned nor changed. */
-export function assignedIds(record: object, property: string): unknown[] | undefined {
-  const value: unknown = Reflect.get(record, property)
-  return value === undefined || isUnchanged(record, property) ? undefined : [...new Set([value].flat())]
 }
