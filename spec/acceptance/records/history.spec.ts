@@ -576,6 +576,34 @@ describe('A model with @History', () => {
     expect(entry?.request_id).to.be.a('string')
   })
 
+  it('keeps each `from` the `to` before, and no entry without its change, under concurrent requests', async () => {
+    const id = await create({ title: 'start' })
+    const total = Number(process.env['KIT_HISTORY'] ?? 30)
+    // A third of them fails, by a rule or by an error after the save.
+    await Promise.all(
+      Array.from({ length: total }, (_, index) => {
+        if (index % 6 === 0) return send('PUT', `/contracts/${id}`, { title: '' })
+        if (index % 6 === 3)
+          return within(async (ctx) => {
+            await ctx.save(Object.assign(await ctx.find(Contract, id), { title: `undone ${index}` }))
+            throw new errors.HttpError(409, 'no')
+          })
+        return send('PUT', `/contracts/${id}`, { title: `title ${index}` })
+      }),
+    )
+    const titles = (await entries({ record_id: id })).flatMap(({ changes }) =>
+      changes.filter(({ attribute }) => attribute === 'title'),
+    )
+    // Ids of one millisecond and of several processes are in no order, so the chain is followed by its values.
+    const next = new Map(titles.map(({ from, to }) => [from, to]))
+    let [title, steps] = [next.get(null), 1]
+    for (; next.has(title) && steps <= titles.length; steps += 1) title = next.get(title)
+    expect(next.size).to.equal(titles.length)
+    expect(steps).to.equal(titles.length)
+    expect((await database.manager.findOneByOrFail(Contract, { id })).title).to.equal(title)
+    expect(JSON.stringify(titles)).to.not.include('undone')
+  })
+
   it('refuses writes past the writer before they are sent, and the request may go on', async () => {
     const id = await create({ title: 'Guarded' })
     const refused: Record<string, (tx: EntityManager) => Promise<unknown>> = {
