@@ -7,12 +7,12 @@ import { root } from './support/kit.js'
 const rooms = [
   'errors command-errors common naming models context database background records',
   'server translations injection logging policies resources routing http sessions',
-  'many views middleware application index extension openapi jobs files mail auth teams telemetry',
+  'many views middleware application index extension openapi jobs files mail auth teams history telemetry',
   'testing generator cli',
 ].flatMap((names) => names.split(' '))
 
 /** The rooms that use the public API and `extension.ts` alone, as packages of others do. */
-const extensions = ['auth', 'files', 'jobs', 'mail', 'openapi', 'teams', 'telemetry']
+const extensions = ['auth', 'files', 'history', 'jobs', 'mail', 'openapi', 'teams', 'telemetry']
 
 describe('The imports of src', () => {
   const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })

@@ -79,7 +79,10 @@ describe('Importing the framework', () => {
       env,
     })
     expect(output).to.include('answered [{"one":1}]').and.include('database/transactions/lazy-transaction')
-    expect(output).to.not.include('database/replicas/').and.not.include('src/teams/')
+    expect(output)
+      .to.not.include('database/replicas/')
+      .and.not.include('src/teams/')
+      .and.not.include('src/history/')
   })
 
   it('loads the parts of class-validator that an application gets from its main module', () => {

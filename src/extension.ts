@@ -21,7 +21,8 @@ export { causesOf, errorHead } from './logging/error-fields.js'
 export { parameterFilter } from './logging/filter.js'
 export { loggedError } from './logging/logger.js'
 export { redactedPath } from './logging/redacted-path.js'
-export { logFields } from './logging/request-logger.js'
+export { currentCommand } from './common/command.js'
+export { addLogFields, logFields } from './logging/request-logger.js'
 export { configuredBaseUrl } from './routing/base-url.js'
 export { localAddress } from './server/port.js'
 export { readSession, storedSessionId } from './sessions/session-store.js'
@@ -30,6 +31,7 @@ export { readSession, storedSessionId } from './sessions/session-store.js'
 export { inTransaction } from './records/members.js'
 export { saveRecord } from './records/save.js'
 export { unscopedWork } from './records/work.js'
+export { inSavepoint } from './database/transactions/transaction-manager.js'
 export {
   beforeCommit,
   checkBeforeCommit,
@@ -41,10 +43,18 @@ export {
 export { retryConflicts } from './database/retry-conflicts.js'
 
 // Data
+export { guardStatements, isPermitted, permit } from './database/queries/guard.js'
+export { maskedSql } from './database/queries/masked-sql.js'
+export { assignedIds } from './models/record-state.js'
+export { columnWriter, idListsOf, targetOf, type IdList } from './records/joins.js'
+export { isTrashed } from './records/trash.js'
+export { rowsOf, type StoredRow } from './records/row.js'
+export { scopeOf } from './records/scope.js'
+export { workIn } from './records/work.js'
 export { takePart, type Participant, type RecordWrite } from './records/participants.js'
 export type { RecordWork } from './records/work.js'
 export { conditionOn, selectLocked } from './records/references.js'
-export { lockOption } from './records/locking.js'
+export { lockClause, lockOption } from './records/locking.js'
 export { chainsOf, declareMembers } from './records/within.js'
 export { engineOf } from './database/engines/engines.js'
 export { explainMissingTable, pendingMigrations } from './database/migrations/pending.js'
@@ -63,6 +73,7 @@ export {
   columnsOf,
   filesOf,
   isEntity,
+  kindOf,
   toAttribute,
   versionOf,
   type Attribute,
@@ -82,7 +93,11 @@ export {
   rulesOf,
   validatedProperties,
 } from './models/attributes/plain-attributes.js'
-export { exposedProperties, transformRules } from './models/attributes/transform-metadata.js'
+export {
+  exposedProperties,
+  isHiddenProperty,
+  transformRules,
+} from './models/attributes/transform-metadata.js'
 export { descriptionOf } from './resources/describe.js'
 export { CustomFilter, RenamedFilter } from './records/lists/declaration.js'
 export { pathNames, type PathNames } from './naming/names.js'
@@ -90,6 +105,8 @@ export { collectionName, humanize, itemName, recordName } from './naming/words.j
 export type { Declarations } from './routing/scope.js'
 
 // Secrets, durations and processes
+export { isSecretAttribute } from './naming/secret-names.js'
+export { BoundedMap, memoizeByObject } from './common/memoize.js'
 export { assets } from './common/assets.js'
 export { sessionSecrets } from './sessions/secrets.js'
 export { secretOf } from './sessions/csrf-token.js'

@@ -2,18 +2,17 @@ import { requireReference } from './application.js'
 import { recordedResource, type ResourceArguments } from './arguments/command-line.js'
 import { namesOf } from './arguments/names.js'
 import { destructionOf, rejectUnrecorded, type Destruction, type HasRun } from './destruction.js'
-import { fileSteps } from './file-steps.js'
 import type { FileAction } from './files/files.js'
 import { migrationIn } from './migration-names.js'
 import { requireLines } from './nested-lists.js'
 import { MODEL_FILES } from './resource-files.js'
-import { filesOf, planOf } from './resource-generator.js'
+import { filesOf, planOf, setUpSteps } from './resource-generator.js'
 import type { ResourcePlan } from './resource-plan.js'
 
 /** The arguments and options of `kit generate model`, except for the name. */
 export type ModelOptions = Pick<
   ResourceArguments,
-  'attributes' | 'nested' | 'unique' | 'locking' | 'trash' | 'spec' | 'now'
+  'attributes' | 'nested' | 'unique' | 'locking' | 'history' | 'trash' | 'spec' | 'now'
 >
 
 /**
@@ -46,10 +45,11 @@ export function modelDestruction(folder: string, word: string, hasRun?: HasRun):
     nested = [],
     unique = [],
     locking = false,
+    history = false,
     trash = false,
     spec = 'placeholder',
   } = recorded?.options ?? {}
-  const options = { attributes, nested, unique, locking, trash, spec }
+  const options = { attributes, nested, unique, locking, history, trash, spec }
   const actions = stepsOf(folder, planOf(folder, recorded?.word ?? word, options, 'model'), options)
   if (!recorded) rejectUnrecorded(folder, 'model', word, actions)
   return destructionOf(folder, actions, hasRun)
@@ -57,7 +57,7 @@ export function modelDestruction(folder: string, word: string, hasRun?: HasRun):
 
 function stepsOf(folder: string, plan: ResourcePlan, options: ModelOptions): FileAction[] {
   return [
-    ...fileSteps(folder, plan.attributes, options, `src/models/${plan.model.singular}.ts`),
+    ...setUpSteps(folder, plan, options),
     ...filesOf(folder, plan, MODEL_FILES, { ...options, skipTemplates: true }),
   ]
 }

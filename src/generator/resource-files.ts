@@ -15,6 +15,7 @@ export interface FileChoices {
   pages: boolean
   /** Whether the resource has a list. */
   list: boolean
+  history: boolean
   trash: boolean
 }
 
@@ -75,6 +76,11 @@ export const RESOURCE_FILES: readonly ResourceFile[] = [
     scaffold: 'resource/templates/trash.pug.ejs',
     target: `${PAGES}/trash.pug`,
     when: (has) => has.pages && has.trash,
+  },
+  {
+    scaffold: 'resource/templates/history.pug.ejs',
+    target: `${PAGES}/history.pug`,
+    when: (has) => has.pages && has.history,
   },
   { scaffold: 'resource/templates/show.pug.ejs', target: `${PAGES}/show.pug`, when: (has) => has.pages },
   { scaffold: 'resource/templates/new.pug.ejs', target: `${PAGES}/new.pug`, when: (has) => has.pages },

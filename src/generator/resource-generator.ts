@@ -34,6 +34,7 @@ import { isApi, registration } from './files/registration.js'
 import { otherIds } from './locale-generator.js'
 import { localsOf } from './resource-locals.js'
 import { parseRoutes } from './arguments/routes.js'
+import { historySteps, isFirstHistory } from './history-steps.js'
 import { fileSteps, hasFiles, migrationsBefore } from './file-steps.js'
 import { LINE_FILES, RESOURCE_FILES, type FileChoices } from './resource-files.js'
 import { renderFiles, type Rendered } from './files/templates.js'
@@ -62,6 +63,8 @@ export function resourceActions(folder: string, word: string, options: ResourceA
   const taken = plan.routes.find(({ handler }) => inPolicy.includes(handler))
   if (taken) throw new BadRoute(taken.word, `the name "${taken.handler}" is reserved in a policy`)
   const moving = plan.hasTrash && plan.routes.find(({ handler }) => TRASH_HANDLERS.includes(handler))
+  if (plan.hasHistory && plan.routes.some(({ handler }) => handler === 'history'))
+    throw new BadRoute('history', '--history adds the handler "history"')
   if (moving) throw new BadRoute(moving.word, `--trash adds the handler "${moving.handler}"`)
   if (owner) requireModel(folder, owner)
   requireLines(folder, plan, recordedFor(folder, word)?.options.nested)
@@ -144,6 +147,7 @@ export function planOf(
   const keys = belongsTo.map((singular) => `${singular}_id`)
   const hasVersion = options.locking ?? false
   const hasTrash = options.trash ?? false
+  const hasHistory = options.history ?? false
   const taken = [
     ...belongsTo,
     ...keys,
@@ -204,6 +208,7 @@ export function planOf(
     team,
     home: parentsOf(names).some(({ model }) => model === anyTeam?.names.model) ? anyTeam : undefined,
     hasVersion,
+    hasHistory,
     hasTrash,
     accounts,
     publicAttributes: accounts ? publicAttributesOf(folder, accounts) : [],
@@ -253,11 +258,18 @@ function parseUnique(word: string, attributes: readonly Attribute[], keys: reado
 /** Returns the steps of a plan. */
 function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments): FileAction[] {
   return [
-    ...fileSteps(folder, plan.attributes, options, `src/models/${plan.model.singular}.ts`),
+    ...setUpSteps(folder, plan, options),
     ...filesOf(folder, plan, RESOURCE_FILES, options),
     registration(plan.names),
     ...agentsSteps(folder, plan.names, options),
   ]
+}
+
+/** The steps of the first model with files, or with a history. */
+export function setUpSteps(folder: string, plan: ResourcePlan, options: ResourceArguments): FileAction[] {
+  const own = `src/models/${plan.model.singular}.ts`
+  const before = migrationsBefore(folder, plan.attributes)
+  return [...fileSteps(folder, plan.attributes, options, own), ...historySteps(folder, options, own, before)]
 }
 
 /** Renders those of some files that a command writes. */
@@ -279,13 +291,15 @@ export function filesOf(
     texts: kind === 'web',
     pages: kind === 'web' && !options.skipTemplates,
     list: !names.isSingular,
+    history: plan.hasHistory,
     trash: plan.hasTrash,
   }
+  const historyBefore = plan.hasHistory && isFirstHistory(folder, `src/models/${model.singular}.ts`) ? 1 : 0
   const migration = migrationNames(
     folder,
     `create_${names.plural}`,
     options.now,
-    migrationsBefore(folder, plan.attributes),
+    migrationsBefore(folder, plan.attributes) + historyBefore,
   )
   const paths = { plural: names.file, singular: model.singular, migration: migration.file }
   const ids = otherIds(folder, names.file)
@@ -312,6 +326,7 @@ function rulesOf(
     hasRoles,
     accounts,
     hasVersion,
+    hasHistory,
     hasTrash,
     nested,
     model,
@@ -335,6 +350,10 @@ function rulesOf(
     [
       option && (options.useModel !== undefined || options.skipModel),
       `${option} adds ${option === '--nested' ? 'a list' : 'a column'} to the model. Generate the resource without --use-model and --skip-model.`,
+    ],
+    [
+      hasHistory && (options.useModel !== undefined || options.skipModel),
+      '--history declares @History() on the model. Generate the resource without --use-model and --skip-model.',
     ],
     [
       fixed,
@@ -381,6 +400,7 @@ function rejectImportedNames({
   list,
   owner,
   team,
+  hasHistory,
   hasTrash,
   nested,
 }: ResourcePlan): void {
@@ -392,6 +412,7 @@ function rejectImportedNames({
       classes: ['Route'],
       options: routes.length > 0 ? '--route' : 'files',
     },
+    { isUsed: hasHistory, classes: ['Route', 'History', 'HistoryEntry'], options: '--history' },
     { isUsed: hasTrash, classes: ['Route', 'FindRecordOptions'], options: '--trash' },
     { isUsed: nested.length > 0, classes: ['Nested', 'OneToMany'], options: '--nested' },
     { isUsed: hasFiles(attributes), classes: ['StoredFile', 'HasFile', 'HasFiles'], options: 'files' },

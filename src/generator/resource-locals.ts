@@ -58,6 +58,7 @@ export function localsOf(plan: ResourcePlan, migrationClass: string, otherIds: R
       importPath: defaultPathName(`${names.fullPath}/import`),
     },
     order: orderOf(list),
+    hasHistory: plan.hasHistory,
     hasTrash: plan.hasTrash,
     ...routeLocals(plan.routes, names, nesting),
     ...handlerLocals(plan, nesting, attributes, choices),
@@ -121,9 +122,11 @@ function handlerLocals(
   const findTrashed = `await this.find${model.model}(${nesting.item.arguments}, { trashed: true })`
   const hasPages = kind === 'web'
   return {
-    handlers: [...HANDLERS, ...(plan.hasTrash ? ['trash', 'restore', 'purge'] : [])].filter(
-      (name) => !(names.isSingular && name === 'list') && (hasPages || !FORMS.includes(name)),
-    ),
+    handlers: [
+      ...HANDLERS,
+      ...(plan.hasHistory ? ['history'] : []),
+      ...(plan.hasTrash ? ['trash', 'restore', 'purge'] : []),
+    ].filter((name) => !(names.isSingular && name === 'list') && (hasPages || !FORMS.includes(name))),
     /** The path of an item in doc comments. */
     itemPath: names.isSingular ? names.fullPath : `${names.fullPath}/{${names.param}}`,
     /** The options of `@Resource`. */
@@ -169,10 +172,11 @@ function handlerLocals(
 }
 
 /** The methods of a policy, with the role from which on they allow something. Deleting needs one role more than writing. */
-function abilitiesOf({ roles, write }: Team, { routes, hasTrash }: ResourcePlan) {
+function abilitiesOf({ roles, write }: Team, { routes, hasHistory, hasTrash }: ResourcePlan) {
   const destroy = roles[Math.max(0, roles.indexOf(write) - 1)] ?? write
   const changes = routes.filter(({ method }) => method !== 'GET').map(({ handler }) => handler)
-  const writing = ['create', 'update', ...changes.filter((name) => name !== 'destroy')]
+  const own = hasHistory ? ['history'] : []
+  const writing = ['create', 'update', ...own, ...changes.filter((name) => name !== 'destroy')]
   const deleting = ['destroy', ...(hasTrash ? ['restore', 'purge'] : [])]
   return [
     ...writing.map((name) => ({ name, role: write })),
@@ -323,9 +327,13 @@ function hasPagesBeside({ kind, application }: ResourcePlan): boolean {
 }
 
 /** The calls of path helpers in templates, and the arguments of `ctx.pathFor` in handlers. */
-function pathLocals({ paths, fullPath, param }: Names, { parentRecords, records, collection }: Nesting) {
+function pathLocals(
+  { paths, fullPath, param, isSingular }: Names,
+  { parentRecords, records, collection }: Nesting,
+) {
   const trash = defaultPathName(`${fullPath}/trash`)
-  const moved = (handler: string) => `${defaultPathName(`${fullPath}/{${param}}/${handler}`)}(${records})`
+  const itemPath = isSingular ? fullPath : `${fullPath}/{${param}}`
+  const moved = (handler: string) => `${defaultPathName(`${itemPath}/${handler}`)}(${records})`
   const named = (name: string, given: string) => quote(name) + (given && `, ${given}`)
   return {
     calls: {
@@ -334,6 +342,7 @@ function pathLocals({ paths, fullPath, param }: Names, { parentRecords, records,
       new: `${paths.new}(${parentRecords})`,
       item: `${paths.item}(${records})`,
       edit: `${paths.edit}(${records})`,
+      history: moved('history'),
       trash: `${trash}(${parentRecords})`,
       restore: moved('restore'),
       purge: moved('purge'),
@@ -396,6 +405,7 @@ function pagesOf(
     newAgain: `, { ${page(offered.length > 0, 'new', [...formOfNew, 'errors'])} }`,
     edit: page(offered.length > 0, 'edit', formOfEdit),
     editAgain: `, { ${page(offered.length > 0, 'edit', [...formOfEdit, 'errors'])} }`,
+    history: `${page(false, 'history', [...parentsOfItem, one, 'entries', 'pagination'])}, `,
     trash: `${page(false, 'trash', [...parentsOfList, many, 'pagination'])}, `,
     trashAgain: `, { ${page(true, 'trash', [...parentsOfList, `...(await this.findTrash(${trashArguments}))`, 'errors'])} }`,
   }
@@ -506,6 +516,7 @@ function kitImports({
   list,
   owner,
   attributes,
+  hasHistory,
   hasTrash,
 }: ResourcePlan): string {
   const isOnlyOne = isSingular && !owner
@@ -516,7 +527,7 @@ function kitImports({
     list && 'Queryable',
     isOnlyOne && 'RecordNotFound',
     'Resource',
-    (routes.length > 0 || hasTrash || hasFiles(attributes)) && 'Route',
+    (routes.length > 0 || hasHistory || hasTrash || hasFiles(attributes)) && 'Route',
     isOnlyOne && 'transactionOptions, Use',
     'type Context',
     hasTrash && 'type FindRecordOptions',

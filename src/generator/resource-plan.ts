@@ -37,6 +37,8 @@ export interface ResourcePlan {
   home: Team | undefined
   /** Whether the model has a version. */
   hasVersion: boolean
+  /** Whether each change of a record is recorded. */
+  hasHistory: boolean
   /** Whether deleted records are moved to a trash. */
   hasTrash: boolean
   /** The model of the users who sign in. */

@@ -221,7 +221,16 @@ function guardOf({ home, owner, team, guards: [guard] }: ResourcePlan): string[]
   return home && guard && !owner ? [`guard: () => ${specVariable(guard)},`] : []
 }
 
-function optionsOf({ kind, application, names, hasVersion, hasTrash, routes, many }: ResourcePlan): string[] {
+function optionsOf({
+  kind,
+  application,
+  names,
+  hasVersion,
+  hasHistory,
+  hasTrash,
+  routes,
+  many,
+}: ResourcePlan): string[] {
   const words = routes.map(({ word, method, on }) =>
     quote([word, method.toLowerCase(), ...(on === 'collection' ? [on] : [])].join(':')),
   )
@@ -229,6 +238,7 @@ function optionsOf({ kind, application, names, hasVersion, hasTrash, routes, man
     ...(names.isSingular ? ['singular: true,'] : []),
     ...(kind === 'api' && application === 'web' ? ['pages: false,'] : []),
     ...(hasVersion ? ['locking: true,'] : []),
+    ...(hasHistory ? ['history: true,'] : []),
     ...(hasTrash ? ['trash: true,'] : []),
     ...(words.length > 0 ? [listOf(4, 'routes', words)] : []),
     ...(many.csv ? [listOf(4, 'csv', many.csv.map(quote))] : []),

@@ -34,7 +34,8 @@ export async function emptyTrash<T extends Model>(
     const metadata = tx.dataSource.getMetadata(model)
     requireTrash(metadata, 'emptyTrash()')
     const date = metadata.deleteDateColumn?.propertyPath ?? ''
-    const work = unscopedWork(tx, translate)
+    // The history of a record names who empties the trash.
+    const work = { ...unscopedWork(tx, translate), request: ctx }
     const kept: string[] = []
     let count = 0
     while (count < batchSize) {

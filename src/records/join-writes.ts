@@ -1,5 +1,6 @@
 import { In, type EntityManager, type EntityMetadata, type ObjectLiteral } from 'typeorm'
 import { ValidationErrors } from '../errors.js'
+import { permitQuery } from '../database/queries/guard.js'
 import { humanize } from '../naming/words.js'
 import { isId } from '../models/ids.js'
 import type { Model } from '../models/model.js'
@@ -92,7 +93,7 @@ export async function writeJoins(
     // insert.
     if (!isNew) await removeJoins(work, record, assignment)
     await inParts(ids, async (part) => {
-      await tx
+      const query = tx
         .createQueryBuilder()
         .insert()
         .into(table)
@@ -101,7 +102,7 @@ export async function writeJoins(
         .orIgnore()
         .updateEntity(false)
         .callListeners(false)
-        .execute()
+      await permitQuery(query).execute()
       return []
     })
   }
@@ -134,7 +135,7 @@ async function removeOthers(work: RecordWork, record: Model, assignment: Assignm
 function deleteJoins({ tx }: RecordWork, record: Model, { table, toOwner }: Assignment) {
   const owner: unknown = targetOf(toOwner).getEntityValue(record)
   const column = tx.dataSource.driver.escape(toOwner.databaseName)
-  return tx.createQueryBuilder().delete().from(table).where(`${column} = :owner`, { owner })
+  return permitQuery(tx.createQueryBuilder().delete().from(table).where(`${column} = :owner`, { owner }))
 }
 
 /**

@@ -1,9 +1,10 @@
-import type { EntityMetadata } from 'typeorm'
+import type { DataSource, EntityMetadata } from 'typeorm'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
 import type { ValidationErrors } from '../errors.js'
 import { memoizeByObject } from '../common/memoize.js'
 import type { Model } from '../models/model.js'
 import { translateAdded } from '../models/validation/added-errors.js'
+import type { StoredRow } from './row.js'
 import type { RecordWork } from './work.js'
 
 /** A write of one record by `ctx.save`, `ctx.destroy` or `ctx.restore`, also of a job. */
@@ -16,6 +17,8 @@ export interface RecordWrite {
   readonly action: 'create' | 'update' | 'destroy' | 'trash' | 'restore'
   /** Why the record is written: the `reason` of the options. */
   readonly reason?: string | undefined
+  /** The row before an update, or before it is deleted, if a participant `needsRow`. The row is locked; undefined if it is missing. */
+  readonly row?: StoredRow | undefined
 }
 
 /**
@@ -33,6 +36,10 @@ export interface RecordWrite {
 export interface Participant {
   /** Whether it takes part for the records of a model. It is asked once for each model. */
   concerns(metadata: EntityMetadata): boolean
+  /** Whether it needs the row before the write. */
+  readonly needsRow?: boolean
+  /** Checks the models of a database when the application starts. */
+  checkModels?(database: DataSource): void
   /** Returns errors, which join those of the rules. It is called before the rules and the hook. */
   check?(write: RecordWrite): Promise<ValidationErrors | undefined>
   /**
@@ -83,6 +90,16 @@ export function joinErrors(
   for (const [field, violations] of others.fields)
     errors.fields.set(field, [...(errors.fields.get(field) ?? []), ...violations])
   return errors
+}
+
+/** Lets all participants check the models of a database. */
+export function checkModels(database: DataSource): void {
+  for (const participant of participants) participant.checkModels?.(database)
+}
+
+/** Whether something needs the row of a record before it is written. */
+export function needsRow(metadata: EntityMetadata): boolean {
+  return participantsFor(metadata).some((participant) => participant.needsRow)
 }
 
 /** Whether something writes the records that are assigned to a relation. */

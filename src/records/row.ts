@@ -11,12 +11,13 @@ import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import { memoizeByObject } from '../common/memoize.js'
 import { RecordNotFound, VersionConflict } from '../errors.js'
 import { engineOf } from '../database/engines/engines.js'
+import { permit } from '../database/queries/guard.js'
 import { inSavepoint, TransactionManager } from '../database/transactions/transaction-manager.js'
 import { kindOf } from '../models/attributes/attributes.js'
 import { Model } from '../models/model.js'
 import { otherSubscribers } from '../models/model-subscriber.js'
 import { isUnchanged } from '../models/record-state.js'
-import { read, readerOf, run } from './fast-path/fast-path.js'
+import { read, readerOf, run, type Row } from './fast-path/fast-path.js'
 import { lockClause } from './locking.js'
 import { waitingInsertsOf, type InsertingRows, type WaitingInserts } from './waiting-inserts.js'
 
@@ -36,6 +37,16 @@ export interface UpdateOptions {
   lock: boolean
   /** Whether something beside the row changes, which raises its version. */
   changesMore: boolean
+  /** The row, if it has been read and locked already. */
+  current?: StoredRow | undefined
+}
+
+/** The values of a row, in the order of the cells. */
+export interface StoredRow {
+  /** As the properties of a record contain them. */
+  readonly values: readonly unknown[]
+  /** As the driver returns them. */
+  readonly raw: readonly unknown[]
 }
 
 /** A column, and how it is read and written. */
@@ -184,9 +195,10 @@ export class Rows implements InsertingRows {
    *   the record
    * @throws RecordNotFound when the row was moved to the trash, or restored, since the record was read
    */
-  async update(work: RowWork, record: Model, { lock, changesMore }: UpdateOptions): Promise<void> {
+  async update(work: RowWork, record: Model, options: UpdateOptions): Promise<void> {
     const { metadata, version, isHeard } = this
-    const current = await this.select(work.tx, record.id, lock)
+    const { lock, changesMore } = options
+    const current = options.current?.values ?? (await this.select(work.tx, record.id, lock))
     const currentVersion = version && current?.[version.index]
     if (version && String(currentVersion) !== String(version.column.getEntityValue(record)))
       throw new VersionConflict()
@@ -299,6 +311,14 @@ export class Rows implements InsertingRows {
     })
   }
 
+  /** Reads a row; undefined if it is missing. With `lock`, it is locked until the transaction ends. */
+  async readStored(tx: EntityManager, id: unknown, lock: boolean): Promise<StoredRow | undefined> {
+    const row = await this.selectRow(tx, id, lock)
+    if (!row) return undefined
+    const raw = this.cells.map(({ alias }) => row[alias])
+    return { raw, values: this.cells.map(({ convert }, index) => convert(raw[index])) }
+  }
+
   /** The values of a row by the names of its columns. */
   rowOf(values: readonly unknown[]): Record<string, unknown> {
     return Object.fromEntries(this.cells.map(({ column, index }) => [column.databaseName, values[index]]))
@@ -382,10 +402,15 @@ export class Rows implements InsertingRows {
 
   /** Reads the values of a row, in the order of the cells; undefined if it is missing. */
   private async select(tx: EntityManager, id: unknown, lock: boolean): Promise<unknown[] | undefined> {
+    const row = await this.selectRow(tx, id, lock)
+    return row && this.cells.map(({ alias, convert }) => convert(row[alias]))
+  }
+
+  private async selectRow(tx: EntityManager, id: unknown, lock: boolean): Promise<Row | undefined> {
     const { sql, parameters } = (this.selection ??= this.buildSelection(tx))
     const values = parameters.map((value) => (value === idMarker ? id : value))
     const [row] = await (lock ? run(tx, sql + lockClause(tx), values) : read(tx, sql, values))
-    return row && this.cells.map(({ alias, convert }) => convert(row[alias]))
+    return row
   }
 
   private buildSelection(tx: EntityManager): { sql: string; parameters: readonly unknown[] } {
@@ -407,7 +432,8 @@ export class Rows implements InsertingRows {
     for (const cell of cells) setValue(record, cell.column, row?.[cell.index])
   }
 
-  private toEntity(values: readonly unknown[]): object {
+  /** The values of a row as a record. */
+  toEntity(values: readonly unknown[]): object {
     const entity: object = this.metadata.create(undefined, { fromDeserializer: true })
     for (const [index, { column }] of this.cells.entries())
       if (!column.isDiscriminator) setValue(entity, column, values[index])
@@ -491,6 +517,7 @@ export class Rows implements InsertingRows {
   /** Runs a statement that may be rejected. PostgreSQL would then reject all others without a savepoint. */
   private execute({ tx, isAlone }: RowWork, sql: string, values: unknown[]): Promise<QueryResult> {
     const runner = runnerOf(tx)
+    permit(values)
     if (!isAlone || !engineOf(tx.dataSource).failureAborts || !runner.isTransactionActive)
       return runner.query(sql, values, true)
     // The result is one of TypeORM.

@@ -1,6 +1,7 @@
 import { PreconditionFailed, RecordNotFound, ValidationErrors, VersionConflict } from '../errors.js'
 import { translateAdded } from '../models/validation/added-errors.js'
 import { engineOf } from '../database/engines/engines.js'
+import { permit } from '../database/queries/guard.js'
 import { newId } from '../models/ids.js'
 import { Model } from '../models/model.js'
 import { inSavepoint, withRunner } from '../database/transactions/transaction-manager.js'
@@ -14,7 +15,7 @@ import {
   type Assignment,
 } from './join-writes.js'
 import { rejectAssigned, requireOneRow } from './one-row.js'
-import { rowsOf, type Rows, type RowWork } from './row.js'
+import { rowsOf, type Rows, type RowWork, type StoredRow } from './row.js'
 import { assignKeys, isLocked, markSaved } from '../models/record-state.js'
 import { References, type WriteOptions } from './references.js'
 import { requirePlace, requireTrash } from './trash.js'
@@ -24,6 +25,7 @@ import {
   changesBeside,
   checkParticipants,
   joinErrors,
+  needsRow,
   noteUndone,
   writesBeside,
   type RecordWrite,
@@ -103,12 +105,16 @@ function storeRecord(
 ): Promise<ValidationErrors | undefined> {
   const { record } = write
   const isNew = write.action === 'create'
-  return runWrite(write, lists.length === 0, async (rows, row, inner) => {
+  return runWrite(write, lists.length === 0, async (rows, row, inner, current) => {
     if (isNew) await rows.insert(row, record)
     else {
       const more = await changesBeside(write)
       const lock = more || needsLock(write, lists)
-      await rows.update(row, record, { lock, changesMore: more || changesJoins(record, lists) })
+      await rows.update(row, record, {
+        lock,
+        changesMore: more || changesJoins(record, lists),
+        current,
+      })
     }
     await writeJoins(inner, record, isNew, lists)
   })
@@ -128,13 +134,14 @@ function needsLock({ work, record }: RecordWrite, lists: readonly Assignment[]):
  * a single statement, which the engine undoes itself.
  *
  * @param isOne whether the write is one statement, apart from listeners and what takes part in it
- * @param run receives the rows of the model, how a row is written, and the work in the savepoint
+ * @param run receives the rows of the model, how a row is written, the work in the savepoint,
+ *   and the stored row if it has been read
  * @returns the errors if the database rejects the write
  */
 async function runWrite(
   write: RecordWrite,
   isOne: boolean,
-  run: (rows: Rows, row: RowWork, work: RecordWork) => Promise<void>,
+  run: (rows: Rows, row: RowWork, work: RecordWork, stored?: StoredRow) => Promise<void>,
 ): Promise<ValidationErrors | undefined> {
   const { work, metadata, record, action } = write
   const { id, created_at, updated_at } = record
@@ -146,11 +153,13 @@ async function runWrite(
       await withRunner(work.tx, (tx) => run(rows, { tx, isAlone: true }, workIn(work, tx)))
     else
       await inSavepoint(work.tx, async (tx) => {
-        const inner = { ...write, work: workIn(work, tx) }
         // Other records can refer to it, and files can be named after it.
         if (hasOthers && action === 'create') record.id ??= newId()
+        const isRead = (action === 'update' || action === 'destroy') && needsRow(metadata)
+        const stored = isRead ? await rows.readStored(tx, record.id, true) : undefined
+        const inner = { ...write, work: workIn(work, tx), row: stored }
         await callParticipants('before', inner)
-        await run(rows, { tx, isAlone: false }, inner.work)
+        await run(rows, { tx, isAlone: false }, inner.work, stored)
         await callParticipants('after', inner)
       })
     return undefined
@@ -203,7 +212,7 @@ export async function destroyRecord(
   const errors =
     (await checkParticipants(write)) ??
     (await runWrite(write, preparations.length === 0, async (rows, row) => {
-      for (const statement of preparations) await row.tx.query(statement, [id])
+      for (const statement of preparations) await row.tx.query(statement, permit([id]))
       await (moves ? rows.move(row, record, new Date()) : rows.remove(row, record))
     }))
   if (errors) throw errors

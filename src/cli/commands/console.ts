@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { start, type REPLServer } from 'node:repl'
 import { PassThrough, type Readable } from 'node:stream'
+import { noteCommand } from '../../common/command.js'
 import type { Database } from '../../database/database.js'
 import { loadApp, usingDatabase } from '../support/application-modules.js'
 
@@ -21,6 +22,7 @@ export function consoleCommand(): Command {
 }
 
 async function evaluate(database: Database): Promise<void> {
+  noteCommand('kit console')
   const app = await loadApp()
   await database.open()
   const models = database.entityMetadatas.map(({ target, name }) => [name, target] as const)

@@ -8,6 +8,7 @@ import { findCrossings, findWideIndexes, type Crossing, type WideIndex } from '.
 import { declaredLists, findListWarnings } from '../../records/lists/list-warnings.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { CommandError } from '../../command-errors.js'
+import { noteCommand } from '../../common/command.js'
 import { load, loadApp, usingDatabase } from '../support/application-modules.js'
 import { confirm } from '../support/questions.js'
 import { table } from '../support/table.js'
@@ -280,6 +281,7 @@ const NO_SEEDS =
 async function seed(database: Database): Promise<void> {
   if (!existsSync('src/seeds.ts')) throw new CommandError(NO_SEEDS)
   const work = await load<(tx: EntityManager) => Promise<void>>('src/seeds', 'seed')
+  noteCommand('kit db seed')
   await database.open()
   await database.transaction(work)
   console.log('src/seeds.ts has been run.')

@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { existsSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { CommandError } from '../../command-errors.js'
+import { noteCommand } from '../../common/command.js'
 import { enterApplication } from '../support/application-folder.js'
 import { importModule, usingDatabase } from '../support/application-modules.js'
 
@@ -26,6 +27,7 @@ export function runCommand(): Command {
 async function run(file: string, args: readonly string[]): Promise<void> {
   const path = resolve(file)
   const module = moduleOf(path, enterApplication())
+  noteCommand(`kit run ${module}.ts`)
   await usingDatabase(async (database) => {
     await database.open()
     process.argv = [process.execPath, path, ...args]

@@ -6,6 +6,7 @@ import { DeclarationError, MigrationFailed } from '../../errors.js'
 import type { BrokenReferences, Reference } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 import type { LeaseDatabase } from '../leases.js'
+import { exemptRunner } from '../queries/guard.js'
 import { withMigrationLock } from './lock.js'
 import { retryTableLocks, tableLockWait } from './table-locks.js'
 import { nothingRemains, watchRemains } from './remains.js'
@@ -96,6 +97,7 @@ async function repeat(
 /** Runs or undoes the next migration. Returns its name, or undefined if there is none. */
 async function runNext(database: LeaseDatabase, direction: Direction): Promise<string | undefined> {
   const runner = database.createQueryRunner()
+  exemptRunner(runner)
   try {
     // On SQLite, foreign keys must be off before the transaction begins, because the setting is ignored
     // inside of it. Rebuilding a table with foreign keys on would delete the rows that refer to it.

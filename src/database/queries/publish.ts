@@ -4,6 +4,7 @@ import { captureStack, siteOf, type CallSite } from '../../common/place.js'
 import { TransactionConflict } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
 import { problemOf } from '../engines/problems.js'
+import { refusalOf } from './guard.js'
 import { maskedSql } from './masked-sql.js'
 
 /**
@@ -25,11 +26,14 @@ export interface StatementMessage extends QueryMessage {
 /** The method of TypeORM's query runners that runs a statement. */
 type Query = (this: QueryRunner, sql: string, values: unknown, isStructured?: boolean) => Promise<QueryResult>
 
-/** Replaces the method that runs a statement in a class of query runners, so that each is published. */
+/** Replaces the methods that run statements in a class of query runners, so that each is checked and published. */
 export function publishStatements({ prototype }: { prototype: QueryRunner }): void {
   // TypeScript cannot call an overloaded method with arguments that fit several of its signatures.
   const run = prototype.query as Query
+  const stream = prototype.stream
   const query: Query = function query(sql, values, isStructured) {
+    const refusal = refusalOf(this, sql, values)
+    if (refusal) return Promise.reject(refusal)
     const end = beginStatement(this, sql)
     if (!end) return run.call(this, sql, values, isStructured)
     return run.call(this, sql, values, true).then(
@@ -43,7 +47,13 @@ export function publishStatements({ prototype }: { prototype: QueryRunner }): vo
       },
     )
   }
-  Object.assign(prototype, { query })
+  Object.assign(prototype, {
+    query,
+    stream(this: QueryRunner, ...args: Parameters<QueryRunner['stream']>) {
+      const refusal = refusalOf(this, args[0], args[1])
+      return refusal ? Promise.reject(refusal) : stream.apply(this, args)
+    },
+  })
 }
 
 /**

@@ -13,6 +13,7 @@ import {
 import type { Engine } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 import { createRunner, type Mode } from '../engines/mode.js'
+import { refusalOf } from '../queries/guard.js'
 import { beginStatement } from '../queries/publish.js'
 import type { BeginOptions, Open, OpenServer } from './opening.js'
 import { RowStream } from './row-stream.js'
@@ -188,6 +189,8 @@ export class LazyTransaction {
   stream(sql: string, values: unknown[] = []): Promise<RowStream> {
     return this.work.query(async () => {
       this.work.stopClock()
+      const refusal = refusalOf(this.runner, sql, values)
+      if (refusal) throw refusal
       const publish = beginStatement(this.runner, sql)
       const rows = await this.run(async () => this.engine.rows(this.runner, sql, values))
       return (this.rows = new RowStream(rows, publish, (error) => this.health.noteRow(error, sql, values)))

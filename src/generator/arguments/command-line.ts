@@ -28,6 +28,8 @@ export interface ResourceArguments {
   singular?: boolean
   /** Whether the model has a version, so that no change overwrites another one. */
   locking?: boolean
+  /** Whether each change of a record is recorded. */
+  history?: boolean
   /** Whether deleted records are moved to a trash. */
   trash?: boolean
   spec?: 'placeholder' | 'full'
@@ -66,6 +68,7 @@ export function withResourceArguments(command: Command): Command {
     .addOption(SPEC)
     .addOption(UNIQUE)
     .addOption(LOCKING)
+    .addOption(HISTORY)
     .addOption(TRASH)
     .option('--skip-migration', 'do not generate a migration')
     .option('--skip-model', 'do not generate a model, its spec and its migration')
@@ -82,6 +85,7 @@ export function withModelArguments(command: Command): Command {
     .addOption(NESTED)
     .addOption(UNIQUE)
     .addOption(LOCKING)
+    .addOption(HISTORY)
     .addOption(TRASH)
     .addOption(SPEC)
 }
@@ -105,6 +109,8 @@ const SPEC = new Option(
 ).choices(['placeholder', 'full'])
 
 const LOCKING = new Option('--locking', 'add a version, so that a change never overwrites another one')
+
+const HISTORY = new Option('--history', 'record each change: who, when, and the values before and after')
 
 const TRASH = new Option('--trash', 'move deleted records to a trash, from which they can be restored')
 

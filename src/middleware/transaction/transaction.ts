@@ -5,6 +5,7 @@ import type { Context, Hooks, Middleware } from '../../context.js'
 import type { Database } from '../../database/database.js'
 import { hasNestedLists } from '../../models/attributes/nested-lists.js'
 import { idListsOf } from '../../records/joins.js'
+import { checkModels } from '../../records/participants.js'
 import { chainsOf } from '../../records/within.js'
 import { declaredLists, logListWarnings } from '../../records/lists/list-warnings.js'
 import type { DeclaredRoute } from '../../routing/declared-route.js'
@@ -118,6 +119,7 @@ class Requests implements Hooks {
 
   async checkRoutes(routes: readonly DeclaredRoute[], logger: Logger, env: string): Promise<void> {
     if (hasNestedLists()) (await import('../../records/nested/declaration.js')).checkNested(this.database)
+    checkModels(this.database)
     // They reject wrong properties with `@RelationIds`, and wrong names of `@Within`.
     for (const metadata of this.database.entityMetadatas) {
       idListsOf(metadata)

@@ -14,6 +14,7 @@ import {
   checkParticipants,
   isObserved,
   joinErrors,
+  needsRow,
   noteLoaded,
   writesBeside,
   type RecordWrite,
@@ -262,7 +263,7 @@ export async function writeLines(write: RecordWrite): Promise<void> {
 /** The stored lines: those that were read if the version shows that they are current, else the current ones, which the row locks. */
 async function currentRows({ work, metadata, record }: RecordWrite, list: Lines): Promise<StoredLines> {
   const known = storedLines.get(record)?.get(list.name)
-  if (metadata.versionColumn && known) return known
+  if (metadata.versionColumn && known && !needsRow(list.metadata)) return known
   const linesFor = await readLines(work, list, [record], lockOption(work.tx, list.metadata))
   return toStored(list, linesFor(record))
 }
@@ -351,13 +352,31 @@ async function tellLines(
   { removed, changed, added }: Record<'removed' | 'changed' | 'added', readonly Model[]>,
 ): Promise<void> {
   if (!writesBeside(list.metadata)) return
-  const base = { work: write.work, metadata: list.metadata, reason: write.reason }
   for (const record of removed) {
-    await callParticipants('before', { ...base, record, action: 'destroy' })
-    await callParticipants('after', { ...base, record, action: 'destroy' })
+    await tellLine('before', write, list, record, 'destroy')
+    await tellLine('after', write, list, record, 'destroy')
   }
-  for (const record of changed) await callParticipants(when, { ...base, record, action: 'update' })
-  for (const record of added) await callParticipants(when, { ...base, record, action: 'create' })
+  for (const record of changed) await tellLine(when, write, list, record, 'update')
+  for (const record of added) await tellLine(when, write, list, record, 'create')
+}
+
+/** The writes of lines, from `before` to `after`. */
+const lineWrites = new WeakMap<Model, RecordWrite>()
+
+async function tellLine(
+  when: 'before' | 'after',
+  { work, reason }: RecordWrite,
+  { metadata }: Lines,
+  record: Model,
+  action: RecordWrite['action'],
+): Promise<void> {
+  if (when === 'before') {
+    const isRead = action !== 'create' && needsRow(metadata)
+    const row = isRead ? await rowsOf(metadata).readStored(work.tx, record.id, true) : undefined
+    lineWrites.set(record, { work, metadata, record, action, reason, row })
+  }
+  const write = lineWrites.get(record)
+  if (write) await callParticipants(when, write)
 }
 
 /** Deletes the lines of a record that is deleted, if somebody hears of each. The database deletes all others. */

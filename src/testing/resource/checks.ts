@@ -222,6 +222,24 @@ const destroy: Check = (resource, it) => {
   })
 }
 
+const history: Check = (resource, it) => {
+  const { aRecord, description, formats } = resource
+  if (!description.history) return
+  const read = (): Target => ['history', 'GET', `${resource.item}/history`]
+  it(`shows the history of ${aRecord} as ${namesOf(resource)}`, async () => {
+    for (const format of formats) {
+      // The page of a singular resource has no id in its links.
+      const isShown = format !== 'html' || !description.singular
+      await resource.expect(read(), format, { status: 200, ...(isShown && { contains: resource.record.id }) })
+    }
+  })
+  if (!description.asOther) return
+  it(`shows others no history of ${aRecord}`, async () => {
+    await description.asOther?.()
+    await resource.expect(read(), 'json', { status: 404 })
+  })
+}
+
 const trash: Check = (resource, it) => {
   const { words, hasPages, aRecord, description, formats } = resource
   if (!description.trash) return
@@ -505,6 +523,7 @@ export const checks: readonly Check[] = [
   required,
   update,
   destroy,
+  history,
   trash,
   versions,
   refused,

@@ -37,6 +37,8 @@ export interface ResourceDescription<R extends Model> {
   pages?: boolean
   /** Whether its model has a version (no). */
   locking?: boolean
+  /** Whether each change of a record is recorded (no). */
+  history?: boolean
   /** Whether deleted records are moved to a trash, from which they can be restored (no). */
   trash?: boolean
   /** Routes beside those of the seven handlers, as for `kit generate resource --route`. */

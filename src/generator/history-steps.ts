@@ -1,0 +1,37 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { modelFiles } from './application.js'
+import type { FileAction } from './files/files.js'
+import { filesOfScaffolds, renderFiles } from './files/templates.js'
+import { migrationNames } from './migration-names.js'
+
+/** The options on which the steps of a history depend. */
+interface HistoryOptions {
+  history?: boolean
+  now?: Date | undefined
+}
+
+/**
+ * The steps of the first model with a history: src/models/history_entry.ts, and the migration of its table. `kit destroy` undoes them
+ * with the last one.
+ *
+ * @param own the file of the model that is generated or destroyed
+ * @param before the number of migrations that are written with it, and run before it
+ */
+export function historySteps(
+  folder: string,
+  { history, now }: HistoryOptions,
+  own: string,
+  before: number,
+): FileAction[] {
+  if (!history || !isFirstHistory(folder, own)) return []
+  const { file: migration, className } = migrationNames(folder, 'create_history_entries', now, before)
+  return renderFiles(folder, filesOfScaffolds(['history']), { migration }, { migrationClass: className })
+}
+
+/** Whether no other model has a history. */
+export function isFirstHistory(folder: string, own: string): boolean {
+  return !modelFiles(folder)
+    .map((name) => `src/models/${name}.ts`)
+    .some((path) => path !== own && /^@History\(/m.test(readFileSync(join(folder, path), 'utf8')))
+}
