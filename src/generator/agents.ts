@@ -28,6 +28,14 @@ export const paragraphs = {
     '- **Trash.** `destroy` moves a record with `deleted_at` to the trash. Queries of models leave it out, and SQL that you',
     '  write yourself must do so, too.',
   ],
+  history: [
+    '- **History.** `ctx.save` and `ctx.destroy` record who changed a model with `@History`. A statement that would change its',
+    '  table past them is refused. Call `withoutHistory` for it, with the reason.',
+  ],
+  lines: [
+    '- **Lines.** Records with `@Nested` are written and deleted with the record that they belong to: one form, one body, one',
+    '  `ctx.save`. The list of a body is the whole list, so a line that it leaves out is deleted.',
+  ],
   many: [
     '- **Many records.** CSV files, imports and bulk actions obey the same `fields`, rules and policy as a form. Change these',
     '  in the model and in the policy, and not in the handlers for many records.',
@@ -43,14 +51,17 @@ export function agentsStep(folder: string, lines: readonly string[]): FileAction
 
 /** The steps of a resource, which add what AGENTS.md says about its options. They stay until the last such resource is destroyed. */
 export function agentsSteps(folder: string, { file }: Names, options: ResourceArguments): FileAction[] {
-  const { trash, csv, import: imports, bulk } = options
-  const isOnly = (flag: RegExp) => !recordedIn(folder, `${file}.ts`).some((command) => flag.test(command))
-  return [
-    ...(trash && isOnly(/ --trash\b/) ? agentsStep(folder, paragraphs.trash) : []),
-    ...((csv || imports || bulk) && isOnly(/ --(csv|import|bulk)\b/)
-      ? agentsStep(folder, paragraphs.many)
-      : []),
+  const { trash, history, nested = [], csv, import: imports, bulk } = options
+  const others = recordedIn(folder, `${file}.ts`)
+  const added: [isWanted: unknown, flag: RegExp, paragraph: readonly string[]][] = [
+    [trash, / --trash\b/, paragraphs.trash],
+    [history, / --history\b/, paragraphs.history],
+    [nested.length > 0, / --nested\b/, paragraphs.lines],
+    [csv || imports || bulk, / --(csv|import|bulk)\b/, paragraphs.many],
   ]
+  return added.flatMap(([isWanted, flag, paragraph]) =>
+    isWanted && !others.some((command) => flag.test(command)) ? agentsStep(folder, paragraph) : [],
+  )
 }
 
 /** The commands that are recorded in src/actions, except in one file. */

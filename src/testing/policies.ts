@@ -38,7 +38,7 @@ interface Person {
   make(): Promise<Model>
 }
 
-/** Those who could do something with a record: the roles in its team, the lowest first, the users to whom it refers, and any user. */
+/** The users who could change a record: the roles in its team, the lowest first, the users to whom it refers, and any user. */
 export async function* peopleFor(client: Client, ability: string, record: Model): AsyncGenerator<Person> {
   const policy = policyOf(client.app, record.constructor)
   const allows = async (user: object) => !policy || isAllowed(policy, ability, user, record, client.tx)

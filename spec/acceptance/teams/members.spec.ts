@@ -544,7 +544,7 @@ describe('The members of teams', () => {
         expect(codesOf(await make(id))).to.deep.equal({ status: 422, codes: { branch_id: ['reference'] } })
     })
 
-    it('have none when they leave, also when they come back', async () => {
+    it('have none when they leave, even if they come back', async () => {
       const second = await company.makeMember('owner')
       await company.remove(owner, owner)
       expect((await company.send(token, 'GET', company.at('/customers'))).status).to.equal(401)

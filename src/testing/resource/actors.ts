@@ -14,13 +14,13 @@ interface Actor {
 
 /** The records about which policies decide. */
 interface Decided {
-  /** The parent whose policy decides for the record: whoever may update it, may call all handlers. */
+  /** The parent whose policy decides for the record: a user who may update the parent may call all handlers. */
   parent: Model | undefined
   saved: Model
   fresh(): Model
 }
 
-/** Who calls the handlers of a resource: those whom the policy says, so that a spec stays right when the policy is edited. */
+/** The users who call the handlers of a resource, by its policy, so that a spec stays right when the policy is edited. */
 export class Actors {
   private readonly actors = new Map<string, Actor>()
   private readonly clients = new Map<string, Client>()
@@ -41,7 +41,7 @@ export class Actors {
     return found
   }
 
-  /** Who calls a handler; undefined for a handler about which no policy decides. */
+  /** Returns the users who call a handler, or undefined for a handler about which no policy decides. */
   of(handler: string): Actor | undefined {
     return this.actors.get(handler)
   }

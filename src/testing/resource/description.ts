@@ -45,7 +45,7 @@ export interface ResourceDescription<R extends Model> {
   routes?: readonly RouteWord[]
   /**
    * True if a policy with roles decides about the record. A function returns the parent whose policy decides
-   * instead: whoever may update it. Each handler is then called by the lowest role that the policy allows it, and
+   * instead: the users who may update the parent. Each handler is then called by the lowest role that the policy allows it, and
    * must refuse it to the highest other one. If nobody may, the highest role gets 403.
    */
   guard?: true | (() => Model)
