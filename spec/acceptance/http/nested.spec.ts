@@ -77,7 +77,7 @@ describe('A nested resource', () => {
     const item = created.headers.get('location') ?? ''
     expect((await site.get(item)).text)
       .to.contain('Written in a form')
-      .and.to.contain('Comment was created')
+      .and.to.contain('The comment was created.')
     expect((await site.get(path)).text)
       .to.contain(`href="${item}"`)
       .and.to.contain(`href="${path}/new"`)
