@@ -387,6 +387,7 @@ declare class SendDigest {
 }
 declare class Branch extends Model {
   name: string
+  slug: string
 }
 declare class Author extends Model {
   name: string
