@@ -148,7 +148,7 @@ describe('A declared history', () => {
     expect(response.text).to.include('"masked":true').and.not.include('planted')
   })
 
-  it('is no option of a model without one, and ages are durations', async () => {
+  it('isn't an option of a model without one, and ages are durations', async () => {
     const { database } = await openPages()
     await start(database)
     const response = await within(async (ctx) => {
