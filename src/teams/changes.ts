@@ -1,5 +1,12 @@
 import { EntityManager, MoreThan, Not } from 'typeorm'
-import { inTransaction, lockOption, milliseconds, saveRecord, unscopedWork, writeInBulk } from '../extension.js'
+import {
+  inTransaction,
+  lockOption,
+  milliseconds,
+  saveRecord,
+  unscopedWork,
+  writeInBulk,
+} from '../extension.js'
 import {
   Forbidden,
   RecordNotFound,
@@ -173,8 +180,7 @@ export class Changes {
       if (isMember && user?.id === record.user_id) this.access.know(user, team, undefined)
       const { tokens } = this.options
       const own = { [this.access.key]: team, user_id: Reflect.get(record, 'user_id') as unknown }
-      if (isMember && tokens)
-        await writeInBulk(ctx, 'No longer a member', (bulk) => bulk.delete(tokens, own))
+      if (isMember && tokens) await writeInBulk(ctx, 'No longer a member', (bulk) => bulk.delete(tokens, own))
     })
   }
 
