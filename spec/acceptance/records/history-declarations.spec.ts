@@ -126,7 +126,13 @@ describe('A declared history', () => {
     expect(JSON.parse(response.text)).to.deep.equal({ result: 2 })
     const entries = await database.manager.find(HistoryEntry, { order: { id: 'ASC' } })
     expect(entries.map(({ action }) => action)).to.deep.equal([
-      ...['create', 'trash', 'create', 'trash', 'create', 'destroy', 'destroy'],
+      'create',
+      'trash',
+      'create',
+      'trash',
+      'create',
+      'destroy',
+      'destroy',
     ])
     expect(entries.at(-1)).to.include({ source: 'POST /act', record_id: entries[2]?.record_id })
   })

@@ -136,7 +136,10 @@ describe('A history of accounts, teams and files', () => {
     )
     let act: (ctx: Context) => Promise<unknown> = async () => undefined
     const members = teamMembers(database, {
-      ...{ team: Crew, membership: Member, invitation: Invitation, tokens: Token },
+      team: Crew,
+      membership: Member,
+      invitation: Invitation,
+      tokens: Token,
       roles: ['owner', 'clerk'],
     })
     const app = new App({ api: true })
@@ -221,7 +224,9 @@ describe('A history of accounts, teams and files', () => {
     })
     expect((await entries('audited_users')).at(-1)).to.deep.equal(['update', null, by])
     expect((await entries('audited_tokens')).at(-1)).to.deep.equal([
-      ...['unrecorded', 'A new digest of the same password', by],
+      'unrecorded',
+      'A new digest of the same password',
+      by,
     ])
     expect(JSON.stringify(await database.manager.find(HistoryEntry)))
       .to.not.include('$scrypt')
