@@ -65,7 +65,7 @@ export async function findByToken(
 
 async function updateLastUse(database: Database, model: ApiTokenClass, id: string): Promise<void> {
   const update = database.createQueryBuilder().update(model).set({ last_used_at: new Date() })
-  // The token is valid even if the update fails, for example while the database is read-only. A use leaves no entry in a history.
+  // The token is valid even if the update fails, for example while the database is read-only. A history has no entry of a use.
   await permitQuery(update.where('id = :id', { id }))
     .execute()
     .catch(() => undefined)

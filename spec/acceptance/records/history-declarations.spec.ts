@@ -154,7 +154,7 @@ describe('A declared history', () => {
     expect(response.text).to.include('"masked":true').and.not.include('planted')
   })
 
-  it("isn't an option of a model without one, and ages are durations", async () => {
+  it('cannot be read or forgotten without a declaration, and ages are durations', async () => {
     const { database } = await openPages()
     await start(database)
     const response = await within(async (ctx) => {
