@@ -287,7 +287,7 @@ export function filesOf(
     policy: owner !== undefined,
     rolePolicy: team !== undefined,
     fullSpec: options.spec === 'full' || (owner ?? team) !== undefined,
-    rules: plan.attributes.some(({ isRequired, isSecret }) => isRequired && !isSecret),
+    rules: hasRules(plan),
     texts: kind === 'web',
     pages: kind === 'web' && !options.skipTemplates,
     list: !names.isSingular,
@@ -305,12 +305,20 @@ export function filesOf(
   const ids = otherIds(folder, names.file)
   const written = files.filter(({ when }) => when(choices))
   const own = renderFiles(folder, written, paths, localsOf(plan, migration.className, ids))
-  const ofLines = LINE_FILES.filter(({ when }) => when({ ...choices, migration: false }))
   const lines = plan.nested.flatMap((list) => {
+    const linePlan = planOfLines(plan, list)
+    const ofLines = LINE_FILES.filter(({ when }) =>
+      when({ ...choices, migration: false, rules: hasRules(linePlan) }),
+    )
     const linePaths = { ...paths, singular: list.names.singular, list: list.name }
-    return renderFiles(folder, ofLines, linePaths, localsOf(planOfLines(plan, list), '', ids))
+    return renderFiles(folder, ofLines, linePaths, localsOf(linePlan, '', ids))
   })
   return [...own, ...lines]
+}
+
+/** Whether the spec of a model has a rule to test. */
+function hasRules({ attributes }: ResourcePlan): boolean {
+  return attributes.some(({ isRequired, isSecret }) => isRequired && !isSecret)
 }
 
 /** The handlers of a trash. */
