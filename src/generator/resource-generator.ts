@@ -287,7 +287,7 @@ export function filesOf(
     policy: owner !== undefined,
     rolePolicy: team !== undefined,
     fullSpec: options.spec === 'full' || (owner ?? team) !== undefined,
-    rules: hasRules(plan.attributes),
+    rules: hasRules(plan),
     texts: kind === 'web',
     pages: kind === 'web' && !options.skipTemplates,
     list: !names.isSingular,
@@ -306,16 +306,18 @@ export function filesOf(
   const written = files.filter(({ when }) => when(choices))
   const own = renderFiles(folder, written, paths, localsOf(plan, migration.className, ids))
   const lines = plan.nested.flatMap((list) => {
-    const ofLines = { ...choices, migration: false, rules: hasRules(list.attributes) }
+    const linePlan = planOfLines(plan, list)
+    const ofLines = LINE_FILES.filter(({ when }) =>
+      when({ ...choices, migration: false, rules: hasRules(linePlan) }),
+    )
     const linePaths = { ...paths, singular: list.names.singular, list: list.name }
-    const lineFiles = LINE_FILES.filter(({ when }) => when(ofLines))
-    return renderFiles(folder, lineFiles, linePaths, localsOf(planOfLines(plan, list), '', ids))
+    return renderFiles(folder, ofLines, linePaths, localsOf(linePlan, '', ids))
   })
   return [...own, ...lines]
 }
 
-/** Whether a model requires values that its spec can show. */
-function hasRules(attributes: readonly Attribute[]): boolean {
+/** Whether the spec of a model has a rule to test. */
+function hasRules({ attributes }: ResourcePlan): boolean {
   return attributes.some(({ isRequired, isSecret }) => isRequired && !isSecret)
 }
 
