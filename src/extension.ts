@@ -43,7 +43,7 @@ export {
 export { retryConflicts } from './database/retry-conflicts.js'
 
 // Data
-export { guardStatements, isPermitted, permit } from './database/queries/guard.js'
+export { guardStatements, isPermitted, permit, permitQuery, writeInBulk } from './database/queries/guard.js'
 export { maskedSql } from './database/queries/masked-sql.js'
 export { assignedIds } from './models/record-state.js'
 export { columnWriter, idListsOf, targetOf, type IdList } from './records/joins.js'

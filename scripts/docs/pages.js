@@ -14,6 +14,7 @@ const pages = new Map([
   ['SECURITY.md', 'security-policy.md'],
   ['CONTRIBUTING.md', 'contributing.md'],
   ['CHANGELOG.md', 'changelog.md'],
+  ['bench/README.md', 'benchmarks.md'],
 ])
 
 /** Copies the pages into a folder of their own, with links between the pages of the site. */

@@ -1,3 +1,4 @@
+import { writeInBulk } from '../extension.js'
 import type { Context, Database } from '../index.js'
 import { passwordStamp, type Account, type AccountClass } from './account.js'
 import type { ApiTokenClass } from './api-tokens.js'
@@ -58,6 +59,9 @@ export async function rehashPassword<User extends Account>(
   if (!user) return known
   await ctx.save(Object.assign(user, { password_hash }))
   const stamps = { user_id: user.id, stamp: passwordStamp(known) }
-  if (tokens) await ctx.tx.update(tokens, stamps, { stamp: passwordStamp(user) })
+  if (tokens)
+    await writeInBulk(ctx, 'A new digest of the same password', (tx) =>
+      tx.update(tokens, stamps, { stamp: passwordStamp(user) }),
+    )
   return user
 }

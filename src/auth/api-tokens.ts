@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import { newId } from '../extension.js'
+import { newId, permitQuery } from '../extension.js'
 import { DeclarationError, type Context, type Database, type Model } from '../index.js'
 import { passwordStamp, type Account } from './account.js'
 
@@ -65,9 +65,8 @@ export async function findByToken(
 
 async function updateLastUse(database: Database, model: ApiTokenClass, id: string): Promise<void> {
   const update = database.createQueryBuilder().update(model).set({ last_used_at: new Date() })
-  // The token is valid even if the update fails, for example while the database is read-only.
-  await update
-    .where('id = :id', { id })
+  // The token is valid even if the update fails, for example while the database is read-only. A use leaves no entry in a history.
+  await permitQuery(update.where('id = :id', { id }))
     .execute()
     .catch(() => undefined)
 }

@@ -287,7 +287,7 @@ export function filesOf(
     policy: owner !== undefined,
     rolePolicy: team !== undefined,
     fullSpec: options.spec === 'full' || (owner ?? team) !== undefined,
-    rules: plan.attributes.some(({ isRequired, isSecret }) => isRequired && !isSecret),
+    rules: hasRules(plan.attributes),
     texts: kind === 'web',
     pages: kind === 'web' && !options.skipTemplates,
     list: !names.isSingular,
@@ -305,12 +305,18 @@ export function filesOf(
   const ids = otherIds(folder, names.file)
   const written = files.filter(({ when }) => when(choices))
   const own = renderFiles(folder, written, paths, localsOf(plan, migration.className, ids))
-  const ofLines = LINE_FILES.filter(({ when }) => when({ ...choices, migration: false }))
   const lines = plan.nested.flatMap((list) => {
+    const ofLines = { ...choices, migration: false, rules: hasRules(list.attributes) }
     const linePaths = { ...paths, singular: list.names.singular, list: list.name }
-    return renderFiles(folder, ofLines, linePaths, localsOf(planOfLines(plan, list), '', ids))
+    const lineFiles = LINE_FILES.filter(({ when }) => when(ofLines))
+    return renderFiles(folder, lineFiles, linePaths, localsOf(planOfLines(plan, list), '', ids))
   })
   return [...own, ...lines]
+}
+
+/** Whether a model requires values that its spec can show. */
+function hasRules(attributes: readonly Attribute[]): boolean {
+  return attributes.some(({ isRequired, isSecret }) => isRequired && !isSecret)
 }
 
 /** The handlers of a trash. */

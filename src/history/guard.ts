@@ -32,7 +32,12 @@ type Tables = ReadonlyMap<string, readonly EntityMetadata[]>
 /** The models whose records or links a statement of `withoutHistory` writes, by its parameters. */
 const passes = new WeakMap<object, Set<EntityMetadata>>()
 
-guardStatements((runner, sql, values) => {
+guardStatements(refuse, (ctx, reason, work) =>
+  guardOf(ctx.tx.dataSource) ? withoutHistory(ctx as Context, reason, work) : work(ctx.tx),
+)
+
+/** The error of a statement that must not be sent. */
+function refuse(runner: QueryRunner, sql: string, values: unknown): Error | undefined {
   const { dataSource } = runner
   if (!dataSource.isInitialized || isPermitted(values)) return undefined
   const verdict = guardOf(dataSource)?.judge(sql)
@@ -44,7 +49,7 @@ guardStatements((runner, sql, values) => {
   const names = verdict.models.map(({ targetName }) => targetName).join(', ')
   const statement = maskedSql(sql, engineOf(dataSource).name)
   return new UnrecordedWrite(names, statement.length > 300 ? `${statement.slice(0, 300)}…` : statement)
-})
+}
 
 /** The guard of a database; undefined if none of its models has a history. */
 const guardOf = memoizeByObject((database: DataSource): Guard | undefined =>

@@ -1,5 +1,12 @@
 import { EntityManager, MoreThan, Not } from 'typeorm'
-import { inTransaction, lockOption, milliseconds, saveRecord, unscopedWork } from '../extension.js'
+import {
+  inTransaction,
+  lockOption,
+  milliseconds,
+  saveRecord,
+  unscopedWork,
+  writeInBulk,
+} from '../extension.js'
 import {
   Forbidden,
   RecordNotFound,
@@ -74,7 +81,8 @@ export class Changes {
       if (previous) this.rejectAbove(rank, previous['role'])
       const problem = await this.findProblem(tx, team, invitation.email)
       if (problem) return { errors: problem }
-      if (previous) await tx.delete(this.options.invitation, own)
+      if (previous)
+        await writeInBulk(ctx, 'Invited again', (bulk) => bulk.delete(this.options.invitation, own))
       const token = newToken(team)
       const expires_at = new Date(Date.now() + this.lifetime)
       Object.assign(invitation, { token_hash: hash(token), expires_at, inviter_id: user.id })
@@ -127,7 +135,8 @@ export class Changes {
       })
       if (open && open.email !== user.email)
         throw new Forbidden(`This invitation is for ${mask(open.email)}.`)
-      const used = open && (await tx.delete(invitation, { token_hash: open.token_hash } as object))
+      const own = { token_hash: open?.token_hash } as object
+      const used = open && (await writeInBulk(ctx, 'Accepted', (bulk) => bulk.delete(invitation, own)))
       if (member) return member
       if (!open || used?.affected !== 1) throw new InvitationGone()
       if ((await tx.countBy(membership, { [this.access.key]: id } as object)) >= maxMembers)
@@ -171,7 +180,7 @@ export class Changes {
       if (isMember && user?.id === record.user_id) this.access.know(user, team, undefined)
       const { tokens } = this.options
       const own = { [this.access.key]: team, user_id: Reflect.get(record, 'user_id') as unknown }
-      if (isMember && tokens) await tx.delete(tokens, own)
+      if (isMember && tokens) await writeInBulk(ctx, 'No longer a member', (bulk) => bulk.delete(tokens, own))
     })
   }
 

@@ -285,7 +285,7 @@ function decimalOf(n: number, { precision, scale = 0 }: ColumnMetadata): string 
 }
 
 /** Whether a column is part of a unique index or constraint. */
-function isUnique(column: ColumnMetadata): boolean {
+export function isUnique(column: ColumnMetadata): boolean {
   const { indices, uniques } = column.entityMetadata
   const constraints = [...indices.filter((index) => index.isUnique), ...uniques]
   return constraints.some(({ columns }) => columns.includes(column))

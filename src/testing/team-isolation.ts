@@ -1,4 +1,5 @@
 import assert from 'node:assert'
+import type { EntityMetadata } from 'typeorm'
 import { FactoryError } from '../errors.js'
 import { newId } from '../models/ids.js'
 import { relationIdsOf } from '../models/attributes/attributes.js'
@@ -8,6 +9,7 @@ import { conditionOn } from '../records/references.js'
 import { chainsOf, enclosuresOf } from '../records/within.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
 import type { Client, ClientResponse } from './client.js'
+import { isUnique } from './factory.js'
 import { membersOf, type Mocha } from './policies.js'
 
 /**
@@ -133,7 +135,8 @@ class Walk {
     const walk = new Walk(await makeSide(), await makeSide())
     for (const { resource } of routesOf(client)) {
       const model = resource?.model as (new () => Model) | undefined
-      for (const one of model ? [model, ...walk.referencesOf(model).values()] : [])
+      const references = model ? [...walk.referencesOf(model).values()] : []
+      for (const one of model ? [model, ...references.filter((target) => walk.isInTeam(target))] : [])
         for (const side of [walk.ours, walk.theirs]) await side.record(one)
     }
     return walk
@@ -217,9 +220,24 @@ class Walk {
     const taken = Object.keys(body).filter((name) => typeof body[name] === 'string' && !references.has(name))
     const values = Object.fromEntries(taken.map((name) => [name, Reflect.get(record, name) as unknown]))
     const free = await this.send(route, own, body)
-    const other = await this.send(route, own, { ...(await this.bodyOf(route)), ...values })
+    const sent = { ...(await this.bodyOf(route)), ...values }
+    if (await this.hasOwn(record.constructor, sent, own)) return
+    const other = await this.send(route, own, sent)
     if (free.status !== other.status)
       this.leaks.push(`A value that another team has gets ${other.status}, and a new one ${free.status}.`)
+  }
+
+  /** Whether another record of the own team has one of the values that must be unique: an enum has few. */
+  private async hasOwn(
+    model: Function,
+    values: Record<string, unknown>,
+    own: ReadonlyMap<Place, string>,
+  ): Promise<boolean> {
+    const metadata = this.ours.client.recordsOf().database.getMetadata(model)
+    const names = metadata.columns.filter(isUnique).map(({ propertyName }) => propertyName)
+    const rows = (await this.rowsOf(this.ours, metadata)) ?? []
+    const others = rows.filter(({ id }) => ![...own.values()].includes(String(id)))
+    return others.some((row) => names.some((name) => values[name] && values[name] === Reflect.get(row, name)))
   }
 
   /** Sends filters with the values of the other team, and includes all that the list can include. */
@@ -356,18 +374,20 @@ class Walk {
 
   /** All rows of the other team, as a text to compare. */
   private async theirRows(): Promise<string> {
-    const { tx } = this.ours.client
     const rows: unknown[] = []
-    for (const metadata of tx.dataSource.entityMetadatas) {
-      const isTeam = metadata.target === this.theirs.team.constructor
-      const chain = chainsOf(metadata).find(
-        ({ model, members }) => model.target === this.theirs.team.constructor && !members,
-      )
-      const { id } = this.theirs.team
-      const where = isTeam ? { id } : chain && conditionOn(chain, id)
-      if (where) rows.push(await tx.find(metadata.target, { where, order: { id: 'ASC' } }))
-    }
+    for (const metadata of this.ours.client.tx.dataSource.entityMetadatas)
+      rows.push(await this.rowsOf(this.theirs, metadata))
     return JSON.stringify(rows)
+  }
+
+  /** The rows of a table that are in a team; undefined for a table that is in none. */
+  private async rowsOf({ team }: Side, metadata: EntityMetadata): Promise<{ id: unknown }[] | undefined> {
+    const { id } = team
+    const chain = chainsOf(metadata).find(
+      ({ model, members }) => model.target === team.constructor && !members,
+    )
+    const where = metadata.target === team.constructor ? { id } : chain && conditionOn(chain, id)
+    return where && this.ours.client.tx.find(metadata.target, { where, order: { id: 'ASC' } })
   }
 }
 

@@ -36,7 +36,10 @@ const RESOURCES: readonly [word: string, options: ResourceArguments][] = [
     'visit',
     { attributes: ['code'], nested: ['row tool:references days:int'], parent: 'rental', owner: 'branch' },
   ],
-  ['chapter', { attributes: ['title'], nested: ['page body:json'], parent: 'recipe' }],
+  [
+    'chapter',
+    { attributes: ['title'], nested: ['page body:json', 'remark text:nulls.text'], parent: 'recipe' },
+  ],
 ]
 
 describe('An application of resources with lines', function () {

@@ -1,9 +1,17 @@
-import type { QueryBuilder, QueryRunner } from 'typeorm'
+import type { EntityManager, QueryBuilder, QueryRunner } from 'typeorm'
 
 /** Returns the error of a statement that must not be sent. */
 type Guard = (runner: QueryRunner, sql: string, values: unknown) => Error | undefined
 
+/** Runs statements that pass the check, and records why. */
+type Bypass = <Result>(
+  ctx: { tx: EntityManager },
+  reason: string,
+  work: (tx: EntityManager) => Promise<Result>,
+) => Promise<Result>
+
 let guard: Guard | undefined
+let bypass: Bypass | undefined
 
 /** The parameters of the statements that the writer of records sends. */
 const permitted = new WeakSet<object>()
@@ -11,10 +19,14 @@ const permitted = new WeakSet<object>()
 /** The runners of migrations. */
 const exempt = new WeakSet<QueryRunner>()
 
-/** Sets what checks each statement before it is sent. */
-export function guardStatements(check: Guard): void {
+/** Sets what checks each statement before it is sent, and what lets those of `writeInBulk` pass. */
+export function guardStatements(check: Guard, pass: Bypass): void {
   guard = check
+  bypass = pass
 }
+
+/** Runs statements of an extension that write records past the writer, in a transaction. */
+export const writeInBulk: Bypass = (ctx, reason, work) => (bypass ? bypass(ctx, reason, work) : work(ctx.tx))
 
 /** The error of a statement that must not be sent; undefined for any other one. Migrations may send everything. */
 export function refusalOf(runner: QueryRunner, sql: string, values: unknown): Error | undefined {

@@ -6,7 +6,7 @@ const WIDTH = 110
 
 /**
  * Breaks each line that is too long as oxfmt does, with one member on each line: at its last braces or call, or at its outermost
- * call if the braces begin too late. Comments and titles of specs do not change.
+ * call if the braces begin too late or are not its last argument. Comments and titles of specs do not change.
  *
  * @example import { Column, Entity, ... } from 'typeorm'
  */
@@ -62,7 +62,9 @@ function breakLine(line: string): string {
 
   let end = closingOf(line)
   let start = openingOf(line, end)
-  if (start >= WIDTH) {
+  // Braces stay at the end of a call only as its last argument.
+  const isInner = /^\}(\)\)|, \w+\))$/.test(line.slice(end)) && !line.includes('=>')
+  if (start >= WIDTH || isInner) {
     end = line.replaceAll('()', '  ').lastIndexOf(')')
     start = openingOf(line, end)
   }

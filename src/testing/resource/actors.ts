@@ -17,7 +17,7 @@ interface Decided {
   /** The parent whose policy decides for the record: a user who may update the parent may call all handlers. */
   parent: Model | undefined
   saved: Model
-  fresh(): Model
+  fresh: Model
 }
 
 /** The users who call the handlers of a resource, by its policy, so that a spec stays right when the policy is edited. */
@@ -30,12 +30,12 @@ export class Actors {
   /** Signs the roles in that call some handlers. */
   static async find(client: Client, handlers: readonly string[], records: Decided): Promise<Actors> {
     const found = new Actors(client)
+    const { parent, saved, fresh } = records
     const all = ['new', 'create', 'import', 'edit', 'update', 'destroy', 'restore', 'purge', ...handlers]
     for (const handler of new Set(all)) {
       // An import calls `create` for each line. A route may have the same name.
       const ability = handler === 'import' && !handlers.includes(handler) ? 'create' : abilityOf(handler)
-      const { parent, saved, fresh } = records
-      const record = ability === 'create' ? fresh() : saved
+      const record = ability === 'create' ? fresh : saved
       found.actors.set(handler, await found.actorFor(parent ? 'update' : ability, parent ?? record))
     }
     return found

@@ -56,7 +56,7 @@ export class TestedResource {
     if (!guard) return
     const parent = guard === true ? undefined : guard()
     const model = this.record.constructor as new () => Model
-    const fresh = () => this.client.recordsOf().factory.build(model, within?.())
+    const fresh = this.client.recordsOf().factory.build(model, within?.())
     const changes = routes.flatMap((route) => (isRead(route) ? [] : handlerOf(route)))
     this.actors = await Actors.find(this.client, [...changes, ...bulk], { parent, fresh, saved: this.record })
   }
