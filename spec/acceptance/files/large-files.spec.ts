@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/temporary-folder.js'
 const mebibyte = 1024 ** 2
 
 /** A file is larger than what the process may grow by. */
-const size = (Number(process.env['KIT_FILES'] ?? 40) >= 400 ? 1024 : 160) * mebibyte
+const size = (Number(process.env['KIT_FILES'] ?? 40) >= 1000 ? 1024 : 160) * mebibyte
 const maxGrowth = 150 * mebibyte
 
 const main = fileURLToPath(new URL('../../support/applications/clips-main.js', import.meta.url))
