@@ -1,35 +1,46 @@
 import { relative } from 'node:path'
 import Mocha from 'mocha'
 
-/** The number of slowest specs in the list. */
+/** The number of entries in each list. */
 const COUNT = 20
 
-/** Mocha's dots and failures, then the slowest specs and hooks, so that everyone notices a slower suite. */
+interface Measured {
+  /** Milliseconds. */
+  duration: number
+  title: string
+}
+
+/** Mocha's dots and failures, then the slowest specs, hooks and files, so that everyone notices a slower suite. */
 export default class Reporter extends Mocha.reporters.Dot {
-  private readonly measured: { duration: number; title: string }[] = []
+  private readonly measured: Measured[] = []
+  private readonly files = new Map<string, Measured>()
 
   constructor(runner: Mocha.Runner, options: Mocha.MochaOptions) {
     super(runner, options)
-    const measure = (runnable: Mocha.Runnable): unknown =>
-      this.measured.push({ duration: runnable.duration ?? 0, title: titleOf(runnable) })
+    const measure = (runnable: Mocha.Runnable): void => {
+      const { file, duration = 0 } = runnable
+      const path = file ? relative('dist', file).replace(/\.js$/, '.ts') : 'hooks of all files'
+      this.measured.push({ duration, title: `${path}: ${runnable.fullTitle()}` })
+      const ofFile = this.files.get(path) ?? { duration: 0, title: path }
+      this.files.set(path, ofFile)
+      ofFile.duration += duration
+    }
     runner.on('test end', measure).on('hook end', measure)
   }
 
   override epilogue(): void {
     super.epilogue()
-    const slowest = this.measured.toSorted((one, other) => other.duration - one.duration).slice(0, COUNT)
     const total = this.measured.reduce((sum, { duration }) => sum + duration, 0)
-    Mocha.reporters.Base.consoleLog(
-      `  The ${slowest.length} slowest of ${seconds(total)} in all specs and hooks:`,
-    )
-    for (const { duration, title } of slowest)
-      Mocha.reporters.Base.consoleLog(`  ${seconds(duration).padStart(8)}  ${title}`)
+    print(`slowest of ${seconds(total)} in all specs and hooks`, this.measured)
+    print('slowest files', [...this.files.values()])
   }
 }
 
-function titleOf(runnable: Mocha.Runnable): string {
-  const file = runnable.file ? `${relative('dist', runnable.file).replace(/\.js$/, '.ts')}: ` : ''
-  return file + runnable.fullTitle()
+function print(heading: string, measured: Measured[]): void {
+  const slowest = measured.toSorted((one, other) => other.duration - one.duration).slice(0, COUNT)
+  Mocha.reporters.Base.consoleLog(`  The ${slowest.length} ${heading}:`)
+  for (const { duration, title } of slowest)
+    Mocha.reporters.Base.consoleLog(`  ${seconds(duration).padStart(8)}  ${title}`)
 }
 
 function seconds(milliseconds: number): string {

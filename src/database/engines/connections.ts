@@ -16,6 +16,9 @@ export interface ConnectionLimits {
 /** The milliseconds after `statementTimeout` at which a connection without a response counts as lost. */
 export const socketTimeoutMargin = 5000
 
+/** Node counts a timer in whole milliseconds, so that a driver's timeout may come up to two of them early. */
+const earliness = 2
+
 /** Connections for pings, in addition to the pool's size: a ping must not fail because it is busy. */
 export const pingConnections = 1
 
@@ -39,7 +42,7 @@ export async function whileSilent<T>(timeout: number, connect: () => Promise<T>)
     } catch (error) {
       const now = performance.now()
       // An error that comes sooner is an answer.
-      if (now < start + answerTimeout || now + answerTimeout > deadline) throw error
+      if (now < start + answerTimeout - earliness || now + answerTimeout > deadline) throw error
     }
   }
 }
