@@ -12,6 +12,8 @@ export interface Lines extends NestedList {
   readonly metadata: EntityMetadata
   /** The `order_id` column. */
   readonly key: ColumnMetadata
+  /** The `position` column. */
+  readonly position: ColumnMetadata
   /** Whether a unique index contains the position. */
   readonly hasUniquePosition: boolean
   /** The properties of unique indexes without the position, which no two lines of a list may share. */
@@ -49,7 +51,8 @@ function readLines(owner: EntityMetadata, list: NestedList): Lines {
     return fail(
       `needs a required key in ${line.name}, which is a property: @Column('uuid') ${owner.name.toLowerCase()}_id.`,
     )
-  if (!metadata.findColumnWithPropertyName('position'))
+  const position = metadata.findColumnWithPropertyName('position')
+  if (!position)
     return fail(`needs a column for the place of a line: @Column('int') position in ${line.name}.`)
   const known = attributesOf(line).filter(({ isList }) => !isList)
   const settable = known
@@ -80,6 +83,7 @@ function readLines(owner: EntityMetadata, list: NestedList): Lines {
     line,
     metadata,
     key,
+    position,
     hasUniquePosition: unique.some((names) => names.includes('position')),
     unique: unique
       .filter((names) => !names.includes('position'))
