@@ -414,7 +414,7 @@ describe('A model with @History', () => {
       ['create', wash],
     ])
     expect(written.slice(7)).to.have.deep.members([eat, cut, wash].map((id) => ['destroy', id]))
-    expect(all[5]?.changes).to.deep.equal([change('text', 'cut', 'slice'), change('position', 0, 1)])
+    expect(all[5]?.changes).to.deep.equal([change('position', 0, 1), change('text', 'cut', 'slice')])
   })
 
   it('records exact values of all kinds, and each `from` is the `to` before', async () => {
