@@ -72,6 +72,7 @@ export {
   nestedListsOf,
   columnsOf,
   filesOf,
+  filesOfLines,
   isEntity,
   kindOf,
   toAttribute,

@@ -5,9 +5,9 @@ import { validate } from '../../models/validation/validation.js'
 import { checkParticipants, joinErrors, type RecordWrite } from '../participants.js'
 import { checkTogether, References } from '../references.js'
 import { rowsOf } from '../row.js'
-import { isSaved, runHook, writeOf } from '../save.js'
+import { isSaved, runHook } from '../save.js'
 import { translate } from '../violations.js'
-import { linesIn } from './compare.js'
+import { linesIn, writeOfLine } from './compare.js'
 import { linesOf, type Lines } from './declaration.js'
 import { storedOf } from './read.js'
 
@@ -140,8 +140,4 @@ class ListCheck {
     }
     return errors
   }
-}
-
-function writeOfLine({ work, reason }: RecordWrite, line: Model): RecordWrite {
-  return writeOf(work, line, isSaved(line) ? 'update' : 'create', reason)
 }

@@ -1,6 +1,7 @@
 import { Model } from '../../models/model.js'
-import type { RecordWrite } from '../participants.js'
+import { changesBeside, type RecordWrite } from '../participants.js'
 import { rowsOf } from '../row.js'
+import { isSaved, writeOf } from '../save.js'
 import { linesOf, type Lines } from './declaration.js'
 import { storedOf, type StoredLines } from './read.js'
 
@@ -11,27 +12,37 @@ export function linesIn(record: Model, { name }: Lines): Model[] | undefined {
 }
 
 /** Whether the lines of a record differ from those with which it was read. */
-export function changesLines(write: RecordWrite): boolean {
-  return linesOf(write.metadata).some((list) => isChanged(write, list))
+export async function changesLines(write: RecordWrite): Promise<boolean> {
+  for (const list of linesOf(write.metadata)) if (await isChanged(write, list)) return true
+  return false
 }
 
 /** Whether the lines of a list differ from those with which their record was read. */
-export function isChanged({ record, action }: RecordWrite, list: Lines): boolean {
+export async function isChanged(write: RecordWrite, list: Lines): Promise<boolean> {
+  const { record, action } = write
   const lines = linesIn(record, list)
   if (!lines) return false
   const stored = action === 'create' ? new Map() : storedOf(record, list)
   if (!stored) return true
-  const { removed, added, changed } = differencesOf(list, lines, stored)
+  const { removed, added, changed } = await differencesOf(write, list, lines, stored)
   return removed.length + added.length + changed.length > 0
 }
 
 /** The lines that a list no longer has, those that it has more, and those that differ from their rows. */
-export function differencesOf(list: Lines, lines: readonly Model[], stored: StoredLines) {
+export async function differencesOf(
+  write: RecordWrite,
+  list: Lines,
+  lines: readonly Model[],
+  stored: StoredLines,
+) {
   const rows = rowsOf(list.metadata)
   const valuesOf = ({ id }: Model) => stored.get(id)?.values ?? []
   const { propertyName, databaseName } = list.position
   const ids = new Set(lines.map(({ id }) => id))
-  const changed = lines.filter((line) => stored.has(line.id) && rows.differs(line, valuesOf(line)))
+  const changed: Model[] = []
+  for (const line of lines.filter(({ id }) => stored.has(id)))
+    if (rows.differs(line, valuesOf(line)) || (await changesBeside(writeOfLine(write, line))))
+      changed.push(line)
   return {
     removed: [...stored.values()].flatMap(({ line }) => (ids.has(line.id) ? [] : line)),
     added: lines.filter(({ id }) => !stored.has(id)),
@@ -42,4 +53,9 @@ export function differencesOf(list: Lines, lines: readonly Model[], stored: Stor
     ),
     valuesOf,
   }
+}
+
+/** The write of a line with its record. */
+export function writeOfLine({ work, reason }: RecordWrite, line: Model): RecordWrite {
+  return writeOf(work, line, isSaved(line) ? 'update' : 'create', reason)
 }

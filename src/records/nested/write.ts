@@ -20,7 +20,7 @@ export async function writeLines(write: RecordWrite): Promise<void> {
   if (action !== 'create' && action !== 'update') return
   for (const list of linesOf(metadata)) {
     const lines = linesIn(record, list)
-    if (!lines || !isChanged(write, list)) continue
+    if (!lines || !(await isChanged(write, list))) continue
     const stored = knownLines(write, list) ?? (await readStored(work, list, record))
     await writeList({ write, list, lines }, stored)
     setStored(record, list, lines)
@@ -53,7 +53,7 @@ async function writeList(it: ListWrite, stored: StoredLines): Promise<void> {
   const { write, list, lines } = it
   const { tx } = write.work
   const rows = rowsOf(list.metadata)
-  const { removed, added, changed, moved, valuesOf } = differencesOf(list, lines, stored)
+  const { removed, added, changed, moved, valuesOf } = await differencesOf(write, list, lines, stored)
   for (const line of added) line.id ??= newId()
   const heard = [
     ...(await tellBefore(it, removed, 'destroy')),
