@@ -12,7 +12,12 @@ export { PerRequest } from './common/per-request.js'
 export { formatOfType } from './http/formats/formats.js'
 export { isWildcard, namesTag } from './http/entity-tags.js'
 export { fileReader, uploadPlans, type FileReader } from './http/body/uploads.js'
-export { makeUploadFolder, removeStaleUploads, removeUploadFolder } from './http/body/upload-folders.js'
+export {
+  explainFullDisk,
+  makeUploadFolder,
+  removeStaleUploads,
+  removeUploadFolder,
+} from './http/body/upload-folders.js'
 export { sizeText } from './http/body/rejected-files.js'
 export { chooseFormat } from './http/responder.js'
 export { pathKeysOf } from './http/writable.js'
