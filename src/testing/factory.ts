@@ -91,14 +91,13 @@ export class Factory {
     around: ReadonlyMap<string, unknown>,
   ): Promise<T> {
     const record = await this.fill(this.build(model, values), around)
-    await this.addFiles(record)
     const errors = await this.save(record)
     if (errors) throw new FactoryError(model.name, errors)
     return record
   }
 
   /**
-   * Creates the records that a record needs: those to which it refers, and as many lines as it must have.
+   * Gives a record what it needs: the records to which it refers, as many lines as it must have, and its files.
    *
    * @param key the column with the key of the record whose line it is, which is set when that is saved
    */
@@ -132,6 +131,7 @@ export class Factory {
       if (enclosing.has(column)) await this.addContainers(record, metadata, inside)
     }
     await this.addLines(record, metadata, inside)
+    await this.addFiles(record)
     return record
   }
 

@@ -36,6 +36,7 @@ import {
   type StoredFiles,
 } from '../../../src/files/index.js'
 import { buildDocument, documentsOf } from '../../../src/openapi/document.js'
+import { testApplication } from '../../../src/testing/index.js'
 import { databaseWithTables } from '../../support/databases.js'
 import { formWith, png } from '../../support/file-contents.js'
 import { Site } from '../../support/site.js'
@@ -47,7 +48,7 @@ class Album extends Model {
   @VersionColumn() lock_version!: number
 
   @OneToMany(() => Picture, (picture) => picture.album)
-  @Nested<Picture>({ fields: ['caption', 'photo'], max: 5 })
+  @Nested<Picture>({ fields: ['caption', 'photo'], min: 1, max: 5 })
   pictures!: Picture[]
 }
 
@@ -56,7 +57,7 @@ class Picture extends Model {
   @Column('uuid') album_id!: string
   @Column('int') position!: number
   @Column('varchar', { nullable: true }) caption!: string | null
-  @HasFile({ types: ['image/png'], maxSize: '20 KiB' }) photo?: StoredFile | null
+  @HasFile({ types: ['image/png'], maxSize: '20 KiB' }) @Present() photo!: StoredFile
 
   @ManyToOne(() => Album, (album) => album.pictures, { onDelete: 'CASCADE' })
   @JoinColumn({ name: 'album_id' })
@@ -144,7 +145,7 @@ async function createTables(url: string): Promise<void> {
     column(runner, 'album_id', 'uuid'),
     column(runner, 'position', 'int'),
     column(runner, 'caption', 'string', { isNullable: true }),
-    column(runner, 'photo_id', 'uuid', { isUnique: true, isNullable: true }),
+    column(runner, 'photo_id', 'uuid', { isUnique: true }),
   ]
   await runner.createTable(
     new Table({
@@ -161,9 +162,10 @@ describe('Files of lines', () => {
   let site: Site
   let files: StoredFiles
   let app: App
+  let database: Database
 
   before(async () => {
-    const database = await open(await databaseWithTables('albums', createTables))
+    database = await open(await databaseWithTables('albums', createTables))
     const folder = temporaryFolder()
     mkdirSync(join(folder, 'templates'))
     writeFileSync(join(folder, 'templates/album.pug'), template)
@@ -274,8 +276,18 @@ describe('Files of lines', () => {
     const [, token = ''] =
       /type="hidden" name="pictures\[0\]\[photo\]" value="([^"]+)"/.exec(shown.text) ?? []
     const form = { title: 'Trip', 'pictures[0][photo]': token, 'pictures[1][caption]': 'None' }
-    const { json } = await site.post('/albums', { form, accept: 'json' })
-    expect(names(json)).to.deep.equal(['a.png', null])
+    const missing = await site.post('/albums', { form, accept: 'json' })
+    expect(missing.json.codes).to.deep.equal({ 'pictures.1.photo': ['present'] })
+    const { json } = await site.post('/albums', {
+      form: { ...form, 'pictures[1][caption]': '' },
+      accept: 'json',
+    })
+    expect(names(json)).to.deep.equal(['a.png'])
+  })
+
+  it('are made by the factory where a line requires them', async () => {
+    const album = await testApplication(app, database).factory.make(Album)
+    expect(names(await show(album.id))).to.deep.equal(['sample.png'])
   })
 
   it('are described as parts of a form, and as tokens and ids in JSON', () => {
