@@ -172,7 +172,7 @@ export function planOf(
   }
 }
 
-/** What the records of a resource belong to: the parent of the path, a user, or a team. */
+/** The parent of the path, the user, or the team, to which the records of a resource belong. */
 function containersOf(folder: string, options: ResourceArguments) {
   const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
   const anyTeam = teamOf(folder)
