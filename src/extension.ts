@@ -77,6 +77,7 @@ export {
   nestedListsOf,
   columnsOf,
   filesOf,
+  filesOfLines,
   isEntity,
   kindOf,
   toAttribute,
