@@ -99,11 +99,12 @@ export class Access {
     const query = tx
       .createQueryBuilder(membership, 'membership')
       .select(['membership.id AS id', 'membership.role AS role', `membership.${this.key} AS team`])
+      // A team in the trash has no members.
+      .innerJoin(team, 'team', `team.id = membership.${this.key}`)
       .where('membership.user_id = :user', { user: '' })
     // Pages show the names of teams.
     const hasNames = this.database.getMetadata(team).findColumnWithPropertyName('name') !== undefined
-    if (hasNames)
-      query.innerJoin(team, 'team', `team.id = membership.${this.key}`).addSelect('team.name', 'name')
+    if (hasNames) query.addSelect('team.name', 'name')
     return query.getQueryAndParameters()[0]
   }
 

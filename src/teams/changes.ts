@@ -105,7 +105,11 @@ export class Changes {
   async findInvitation(token: unknown): Promise<Invitation> {
     const { relations } = this.database.getMetadata(this.options.invitation)
     const all = Object.fromEntries(relations.map(({ propertyName }) => [propertyName, true]))
-    return this.database.read((tx) => this.readInvitation(tx, token, all))
+    const found = await this.database.read((tx) => this.readInvitation(tx, token, all))
+    const team = relations.find((relation) => relation.inverseEntityMetadata.target === this.options.team)
+    // A team in the trash invites nobody.
+    if (team && !team.getEntityValue(found)) throw new InvitationGone()
+    return found
   }
 
   /** @throws InvitationGone (410) when no invitation with the token is open */
@@ -120,8 +124,9 @@ export class Changes {
     return inTransaction(ctx, async ({ tx }) => {
       const { membership, invitation, team } = this.options
       const id = teamIn(token)
-      const [row] = id === undefined ? [] : await this.access.lockRows(tx, team, { id })
-      const member = row ? await this.findMember(tx, String(id), user) : null
+      const isThere = id !== undefined && (await this.access.lockRows(tx, team, { id })).length > 0
+      if (!isThere) throw new InvitationGone()
+      const member = await this.findMember(tx, id, user)
       // A second click leads to the team, although the invitation is used.
       const open = await this.readInvitation(tx, token).catch((error: unknown) => {
         if (member) return undefined
@@ -136,8 +141,8 @@ export class Changes {
       const full =
         (await findExcess(tx, 'too_many_members', membership, { [this.access.key]: id })) ??
         (await findExcess(tx, 'too_many_teams', membership, { user_id: user.id }))
-      const added = this.newMember(String(id), user, open.role)
-      const errors = full ?? (await this.add(added, String(id), user, (record) => ctx.unscoped.save(record)))
+      const added = this.newMember(id, user, open.role)
+      const errors = full ?? (await this.add(added, id, user, (record) => ctx.unscoped.save(record)))
       if (errors) throw errors
       return added
     })

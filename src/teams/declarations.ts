@@ -47,7 +47,7 @@ export interface TeamMembers<Options extends TeamOptions = TeamOptions> extends 
   readonly RolePolicy: RolePolicyClass<Options['roles'][number]>
 
   /** The roles that a user may give in a team: up to the own one. There are none for somebody without a role. */
-  rolesUpTo(user: object | undefined, team: InstanceType<Options['team']>): Options['roles'][number][]
+  rolesUpTo(user: object | undefined, team: Pick<Model, 'id'>): Options['roles'][number][]
 
   /**
    * Saves a new team, with `ctx.user` as its first member, who has the highest role.
@@ -111,7 +111,8 @@ export interface TeamMembers<Options extends TeamOptions = TeamOptions> extends 
   remove(ctx: Context, record: InstanceType<Options['membership' | 'invitation']>): Promise<void>
 
   /**
-   * Deletes up to 1,000 records inside of a team, so that the team can be deleted. Call it in a job, until it returns 0.
+   * Deletes up to 1,000 records inside of a team, also from the trash, so that the team can be deleted. Call it in a job, until it
+   * returns 0.
    *
    * @returns the number of records
    * @throws ValidationErrors (409) when records that are left refer to each other

@@ -7,7 +7,7 @@ import { isGuarded } from './guard.js'
 const maxDeleted = 1000
 
 /**
- * Deletes up to 1,000 records inside of a team, those first to which no other ones refer.
+ * Deletes up to 1,000 records inside of a team, those first to which no other ones refer, also from the trash.
  *
  * @returns the number of records
  * @throws ValidationErrors (409) when records that are left refer to each other
@@ -27,9 +27,12 @@ export async function emptyTeam(job: JobContext, team: Model): Promise<number> {
     for (const { metadata, chain } of models) {
       const where = conditionOn(chain, team.id)
       const order = { id: 'DESC' } as object
-      const records = await tx.find<Model>(metadata.target, { where, order, take: maxDeleted - count })
+      const take = maxDeleted - count
+      const records = await tx.find<Model>(metadata.target, { where, order, take, withDeleted: true })
       for (const record of records) {
-        const refused = await job.destroy(record).then(() => undefined, rejectUnlessReferred)
+        const refused = await job
+          .destroy(record, { trash: false })
+          .then(() => undefined, rejectUnlessReferred)
         if (refused) refusal = refused
         else count += 1
       }

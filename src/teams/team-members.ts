@@ -50,7 +50,7 @@ export function teamMembers<const Options extends TeamOptions>(
     // The keys are those of the models, which may lack them.
     extension: { checkRoutes: async () => void [access.key, access.user] },
     RolePolicy: rolePolicy(shared),
-    rolesUpTo: (user: object | undefined, record: Model) =>
+    rolesUpTo: (user: object | undefined, record: Pick<Model, 'id'>) =>
       options.roles.slice(roles.rank(roles.roleIn(user, record.id))),
     create: changes.create.bind(changes),
     invite: changes.invite.bind(changes),

@@ -8,6 +8,7 @@ import {
   relationIdsOf,
   type AttributeKind,
 } from '../models/attributes/attributes.js'
+import type { FileAttribute } from '../models/attributes/file-attributes.js'
 import { rulesOf } from '../models/attributes/plain-attributes.js'
 import type { Database } from '../database/database.js'
 import { newId } from '../models/ids.js'
@@ -168,14 +169,22 @@ export class Factory {
         Reflect.get(record, name) === undefined &&
         rulesOf(model, name).some((rule) => rule.name === 'present'),
     )
-    if (missing.length === 0) return
-    const { storedFiles } = await import('../files/index.js')
-    const files = this.app?.extension(storedFiles)
-    for (const { name, types } of files ? missing : []) {
-      const file = sampleFile(types[0] ?? 'text/plain')
-      const content = Buffer.from(await file.arrayBuffer())
-      Reflect.set(record, name, await files?.store(content, { filename: file.name }))
+    for (const attribute of missing) {
+      const file = await this.storeFile(attribute)
+      if (file) Reflect.set(record, attribute.name, file)
     }
+  }
+
+  /**
+   * Stores a file that an attribute accepts; undefined if the application stores no files.
+   *
+   * @internal
+   */
+  async storeFile({ types }: FileAttribute): Promise<object | undefined> {
+    const { storedFiles } = await import('../files/index.js')
+    const file = sampleFile(types[0] ?? 'text/plain')
+    const content = Buffer.from(await file.arrayBuffer())
+    return this.app?.extension(storedFiles)?.store(content, { filename: file.name })
   }
 
   /** Adds the ids of the records that contain a record, as far as its keys are known. */

@@ -2,7 +2,7 @@ import assert from 'node:assert'
 import type { EntityMetadata } from 'typeorm'
 import { FactoryError } from '../errors.js'
 import { newId } from '../models/ids.js'
-import { relationIdsOf } from '../models/attributes/attributes.js'
+import { filesOf, relationIdsOf } from '../models/attributes/attributes.js'
 import type { Model } from '../models/model.js'
 import { CustomFilter } from '../records/lists/declaration.js'
 import { conditionOn } from '../records/references.js'
@@ -66,14 +66,20 @@ interface Place {
   model: new () => Model
 }
 
-/** The parameters of a route; undefined if a parameter belongs to no record. */
+/** The parameters of a route, which may end with a file of its record; undefined if a parameter belongs to no record. */
 function placesOf({ parents, pattern, resource }: DeclaredRoute): Place[] | undefined {
   const { model, param, itemKey = 'id' } = resource ?? {}
-  const all = [...parents, { model, param, property: itemKey }].flatMap((place) =>
+  const file = { model, param: 'stored_file_id', property: model && fileOf(model)?.column }
+  const all = [...parents, { model, param, property: itemKey }, file].flatMap((place) =>
     place.model && place.param !== undefined ? [place as Place] : [],
   )
   const places = pattern.params.map((name) => all.find((place) => place.param === name))
   return places.includes(undefined) ? undefined : (places as Place[])
+}
+
+/** The first attribute of a model with one file. */
+function fileOf(model: Function) {
+  return filesOf(model).find(({ column }) => column !== undefined)
 }
 
 /** A team with a member, and records of each model. */
@@ -104,7 +110,8 @@ class Side {
       keys[key.propertyName] = (
         await this.record(relation.inverseEntityMetadata.target as new () => Model)
       ).id
-    return factory.make(model, keys)
+    const file = fileOf(model)
+    return factory.make(model, { ...keys, ...(file && { [file.name]: await factory.storeFile(file) }) })
   }
 
   get records(): Model[] {
@@ -147,15 +154,16 @@ class Walk {
     this.leaks = []
     const places = placesOf(route) ?? []
     const { model } = route.resource ?? {}
+    const isTeam = model === this.ours.team.constructor
+    const isItem = !isTeam && places.some((place) => place.model === model)
+    const item = isItem ? await this.ours.make(model as new () => Model) : undefined
     const own = new Map<Place, string>()
     for (const place of places) {
-      const isOwn = place.model === model && place.model !== this.ours.team.constructor
-      const record = isOwn ? await this.ours.make(place.model) : await this.ours.record(place.model)
+      const record = item && place.model === model ? item : await this.ours.record(place.model)
       own.set(place, String(Reflect.get(record, place.property)))
     }
     const body = await this.bodyOf(route)
     // A further record, because the own team will have its values.
-    const isTeam = model === this.ours.team.constructor
     const twin = body && model && !isTeam ? await this.theirs.make(model as new () => Model) : undefined
     const before = await this.theirRows()
     await this.visitPlaces(route, places, own, body && { ...body, ...(await this.idsFor(route)) })

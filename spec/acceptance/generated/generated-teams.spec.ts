@@ -16,12 +16,22 @@ const own = { owner: 'branch' }
 
 /** The resources of a rental company, in the order in which they are generated. */
 const RESOURCES: [name: string, attributes: string[], options: ResourceArguments][] = [
-  ['customer', ['name'], { ...own, search: 'name' }],
-  ['item', ['name', 'serial:string:unique'], own],
+  [
+    'customer',
+    ['name', 'photo:file', 'papers:files'],
+    { ...own, search: 'name', history: true, trash: true, csv: true, import: true, bulk: 'destroy' },
+  ],
+  ['item', ['name', 'serial:string:unique'], { ...own, import: 'serial' }],
   [
     'rental',
     ['number', 'customer:references', 'items:many', 'assignee:nulls.References:user'],
-    { ...own, route: ['return:post', 'import:post:collection'], filter: 'customer,assignee', sort: 'number' },
+    {
+      ...own,
+      route: ['return:post', 'import:post:collection'],
+      filter: 'customer,assignee',
+      sort: 'number',
+      nested: ['rental_line item:references quantity:int'],
+    },
   ],
   // The path is that of the parent, and the roles are those of the branch.
   ['payment', ['amount:int', 'receiver:references:user'], { ...own, parent: 'rental', locking: true }],
@@ -78,7 +88,7 @@ describe('A generated team', () => {
       const [DATABASE_URL, TEST_DATABASE_URL] = [await newDatabase(), await newDatabase()]
       Object.assign(app.environment, { DATABASE_URL, TEST_DATABASE_URL })
     }
-    const team = { roles: 'owner,manager,clerk,viewer', write: 'clerk', locking: true }
+    const team = { roles: 'owner,manager,clerk,viewer', write: 'clerk', locking: true, history: true }
     company = new Company(app, { api: true }, team, RESOURCES)
   })
 
