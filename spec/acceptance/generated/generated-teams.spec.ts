@@ -249,6 +249,14 @@ describeOnce('A generated team of an API', () => {
 
   after(() => app.remove())
 
+  /** Takes back what a recipe has added. */
+  function restore(before: Record<string, string>): void {
+    rmSync(app.path('node_modules'), { force: true })
+    for (const [path, text] of Object.entries(app.tree()))
+      if (!(path in before)) rmSync(app.path(path), { recursive: true, force: true })
+      else if (before[path] !== text) app.write(path, before[path] ?? '')
+  }
+
   it('has specs that pass, with two roles', async function () {
     this.timeout(0)
     const resources = RESOURCES.filter(([name]) => ['customer', 'item', 'rental', 'note'].includes(name))
@@ -258,6 +266,27 @@ describeOnce('A generated team of an API', () => {
     const { passes, failures } = app.reportSpecs('--grep', OF_ACCOUNTS, '--invert')
     expect(failures).to.deep.equal([])
     expect(passes).to.be.above(90)
+  })
+
+  it('has a branch in a finished resource, as the handbook says', function () {
+    this.timeout(0)
+    rmSync(app.path('node_modules'), { force: true })
+    const before = app.tree()
+    const supplier = { attributes: ['name'] }
+    generate(app.folder, resourceActions(app.folder, 'supplier', supplier))
+    generate(app.folder, migrationActions(app.folder, 'add_branch_to_suppliers', ['branch:references']))
+    const [migration = ''] = Object.keys(app.tree()).filter((path) =>
+      path.includes('add_branch_to_suppliers'),
+    )
+    const filled = codeBlocks().find(({ code }) => code.includes('UPDATE suppliers'))?.code ?? ''
+    app.write(migration, app.read(migration).replace(/^ +await runner\.addColumn.*\n/m, filled))
+    const again = { ...supplier, ...own, skipMigration: true }
+    generate(app.folder, resourceActions(app.folder, 'supplier', again), { force: true })
+    expect(app.compile()).to.deep.equal({ status: 0, output: '' })
+    const { passes, failures } = app.reportSpecs('--grep', 'Supplier|suppliers')
+    expect(failures).to.deep.equal([])
+    expect(passes).to.be.above(20)
+    restore(before)
   })
 
   it('has a branch with a short address, counts by SQL, and a job that deletes it, as the handbook says', function () {
@@ -280,10 +309,7 @@ describeOnce('A generated team of an API', () => {
     const { passes, failures } = app.reportSpecs('dist/spec/jobs/delete_branch.spec.js')
     expect(failures).to.deep.equal([])
     expect(passes).to.equal(2)
-    rmSync(app.path('node_modules'), { force: true })
-    for (const [path, text] of Object.entries(app.tree()))
-      if (!(path in before)) rmSync(app.path(path), { recursive: true, force: true })
-      else if (before[path] !== text) app.write(path, before[path] ?? '')
+    restore(before)
   })
 
   it('is taken back by kit destroy', () => company.expectDestroyed())
