@@ -164,10 +164,7 @@ export class Factory {
   private async addFiles(record: Model): Promise<void> {
     const model = record.constructor
     const missing = filesOf(model).filter(
-      ({ name, isList }) =>
-        !isList &&
-        Reflect.get(record, name) === undefined &&
-        rulesOf(model, name).some((rule) => rule.name === 'present'),
+      (attribute) => Reflect.get(record, attribute.name) === undefined && needsFile(model, attribute),
     )
     for (const attribute of missing) {
       const file = await this.storeFile(attribute)
@@ -298,4 +295,9 @@ export function isUnique(column: ColumnMetadata): boolean {
   const { indices, uniques } = column.entityMetadata
   const constraints = [...indices.filter((index) => index.isUnique), ...uniques]
   return constraints.some(({ columns }) => columns.includes(column))
+}
+
+/** Whether a record needs a file of an attribute. */
+export function needsFile(model: Function, { name, isList }: FileAttribute): boolean {
+  return !isList && rulesOf(model, name).some((rule) => rule.name === 'present')
 }
