@@ -172,7 +172,7 @@ export function planOf(
   }
 }
 
-/** What the records of a resource belong to: the parent of the path, a user, or a team. */
+/** The parent of the path, the user, or the team, to which the records of a resource belong. */
 function containersOf(folder: string, options: ResourceArguments) {
   const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
   const anyTeam = teamOf(folder)
@@ -271,7 +271,7 @@ function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments)
     ...setUpSteps(folder, plan, options),
     ...filesOf(folder, plan, RESOURCE_FILES, options),
     registration(plan.names),
-    ...agentsSteps(folder, plan.names, options),
+    ...agentsSteps(folder, `actions/${plan.names.file}.ts`, options),
   ]
 }
 
@@ -279,7 +279,10 @@ function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments)
 export function setUpSteps(folder: string, plan: ResourcePlan, options: ResourceArguments): FileAction[] {
   const own = `src/models/${plan.model.singular}.ts`
   const before = migrationsBefore(folder, plan.attributes)
-  return [...fileSteps(folder, plan.attributes, options, own), ...historySteps(folder, options, own, before)]
+  return [
+    ...fileSteps(folder, plan.attributes, options, own),
+    ...historySteps(folder, options, [own], before),
+  ]
 }
 
 /** Renders those of some files that a command writes. */
@@ -304,7 +307,7 @@ export function filesOf(
     history: plan.hasHistory,
     trash: plan.hasTrash,
   }
-  const historyBefore = plan.hasHistory && isFirstHistory(folder, `src/models/${model.singular}.ts`) ? 1 : 0
+  const historyBefore = plan.hasHistory && isFirstHistory(folder, [`src/models/${model.singular}.ts`]) ? 1 : 0
   const migration = migrationNames(
     folder,
     `create_${names.plural}`,

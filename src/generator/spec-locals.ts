@@ -80,7 +80,7 @@ export function specLocals(
   }
 }
 
-/** What the description of a resource is made of. */
+/** The parts of the description of a resource. */
 interface Described {
   plan: ResourcePlan
   parents: Nesting['parents']

@@ -8,6 +8,7 @@ import {
   relationIdsOf,
   type AttributeKind,
 } from '../models/attributes/attributes.js'
+import type { FileAttribute } from '../models/attributes/file-attributes.js'
 import { rulesOf } from '../models/attributes/plain-attributes.js'
 import type { Database } from '../database/database.js'
 import { newId } from '../models/ids.js'
@@ -175,19 +176,24 @@ export class Factory {
   private async addFiles(record: Model): Promise<void> {
     const model = record.constructor
     const missing = filesOf(model).filter(
-      ({ name, isList }) =>
-        !isList &&
-        Reflect.get(record, name) === undefined &&
-        rulesOf(model, name).some((rule) => rule.name === 'present'),
+      (attribute) => Reflect.get(record, attribute.name) === undefined && needsFile(model, attribute),
     )
-    if (missing.length === 0) return
-    const { storedFiles } = await import('../files/index.js')
-    const files = this.app?.extension(storedFiles)
-    for (const { name, types } of files ? missing : []) {
-      const file = sampleFile(types[0] ?? 'text/plain')
-      const content = Buffer.from(await file.arrayBuffer())
-      Reflect.set(record, name, await files?.store(content, { filename: file.name }))
+    for (const attribute of missing) {
+      const file = await this.storeFile(attribute)
+      if (file) Reflect.set(record, attribute.name, file)
     }
+  }
+
+  /**
+   * Stores a file that an attribute accepts; undefined if the application stores no files.
+   *
+   * @internal
+   */
+  async storeFile({ types }: FileAttribute): Promise<object | undefined> {
+    const { storedFiles } = await import('../files/index.js')
+    const file = sampleFile(types[0] ?? 'text/plain')
+    const content = Buffer.from(await file.arrayBuffer())
+    return this.app?.extension(storedFiles)?.store(content, { filename: file.name })
   }
 
   /** Adds the ids of the records that contain a record, as far as its keys are known. */
@@ -301,4 +307,9 @@ export function isUnique(column: ColumnMetadata): boolean {
   const { indices, uniques } = column.entityMetadata
   const constraints = [...indices.filter((index) => index.isUnique), ...uniques]
   return constraints.some(({ columns }) => columns.includes(column))
+}
+
+/** Whether a record needs a file of an attribute. */
+export function needsFile(model: Function, { name, isList }: FileAttribute): boolean {
+  return !isList && rulesOf(model, name).some((rule) => rule.name === 'present')
 }
