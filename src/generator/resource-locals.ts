@@ -261,8 +261,10 @@ function headingLocals(
   return {
     /** The heading of a page. */
     heading: title ? title.show(names.one, model.singular) : `= t('${names.ids.one}')`,
-    /** The texts of the links from the form of a record to its page, and to that of its parent. The form may have an empty title. */
-    backToItem: title ? `= ${names.one}.${title.name} || t('${names.ids.one}')` : `= t('${names.ids.one}')`,
+    /** The texts of the links from the form of a record to its page, and to that of its parent. The form may have a blank title. */
+    backToItem: title
+      ? `= ${names.one}.${title.name}?.trim() || t('${names.ids.one}')`
+      : `= t('${names.ids.one}')`,
     backToParent:
       names.parent &&
       `= ${titleOfParent ? `${names.parent.one}.${titleOfParent}` : `t('${names.parent.ids.one}')`}`,

@@ -1,5 +1,5 @@
 import { PreconditionFailed, RecordNotFound, ValidationErrors, VersionConflict } from '../errors.js'
-import { translateAdded } from '../models/validation/added-errors.js'
+import { placeAdded, translateAdded } from '../models/validation/added-errors.js'
 import { engineOf } from '../database/engines/engines.js'
 import { permit } from '../database/queries/guard.js'
 import { newId } from '../models/ids.js'
@@ -95,6 +95,7 @@ export async function runHook({ work, record, action }: RecordWrite): Promise<Va
   if (!record[name] || record[name] === Model.prototype[name]) return undefined
   const errors = new ValidationErrors()
   await record[name](errors, work.tx)
+  placeAdded(errors, record)
   translateAdded(errors, record.constructor, work.translate)
   return errors.isEmpty ? undefined : errors
 }

@@ -54,7 +54,10 @@ class Order extends Model {
 
   override validateUpdate(errors: ValidationErrors): void {
     this.total = this.lines.reduce((sum, { quantity }) => sum + quantity, 0)
-    if (this.total === 666) errors.add('lines', 'cursed', 'These lines are cursed.')
+    if (this.lines.some(({ note }) => note === 'cursed'))
+      errors.add('lines', 'cursed', 'These lines are cursed.')
+    const index = this.lines.findIndex(({ note }) => note === 'unlucky')
+    if (index >= 0) errors.add(`lines.${index}.quantity`, 'unlucky', 'Quantity brings bad luck.')
   }
 }
 
@@ -393,8 +396,18 @@ describe('Nested records', () => {
   it('report the hooks of their model and of the record', async () => {
     const one = await put({ lines: [{ quantity: 1 }, { quantity: 1, note: 'forbidden' }] })
     expect(one.json.errors).to.deep.equal({ 'lines.1.note': ['Note is forbidden.'] })
-    const two = await put({ lines: [{ quantity: 666 }] })
+    const two = await put({ lines: [{ quantity: 1, note: 'cursed' }] })
     expect(two.json.errors).to.deep.equal({ lines: ['These lines are cursed.'] })
+    // The hook of the record counts its lines, without the row that the form removes.
+    const form: [string, string][] = [
+      ['lines[0][id]', String(order.lines[0]?.id)],
+      ['lines[0][_remove]', 'true'],
+      ['lines[1][quantity]', '1'],
+      ['lines[2][quantity]', '13'],
+      ['lines[2][note]', 'unlucky'],
+    ]
+    const three = await send('put', path, { form })
+    expect(three.json.errors).to.deep.equal({ 'lines.2.quantity': ['Quantity brings bad luck.'] })
     expect(await quantities()).to.deep.equal([1, 2, 3])
   })
 
