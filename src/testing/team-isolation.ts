@@ -83,7 +83,7 @@ function placesOf({ parents, pattern, resource }: DeclaredRoute): Place[] | unde
 /** The values of the parameters in a path. */
 type Params = ReadonlyMap<string, string>
 
-/** What a route tells of the other team, and whether it could be filled with records of the own one. */
+/** The result of the requests to a route: leaks, and whether it could be filled with records of the own team. */
 interface Visit {
   leaks: readonly string[]
   isFilled: boolean
