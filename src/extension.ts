@@ -12,7 +12,12 @@ export { PerRequest } from './common/per-request.js'
 export { formatOfType } from './http/formats/formats.js'
 export { isWildcard, namesTag } from './http/entity-tags.js'
 export { fileReader, uploadPlans, type FileReader } from './http/body/uploads.js'
-export { makeUploadFolder, removeStaleUploads, removeUploadFolder } from './http/body/upload-folders.js'
+export {
+  explainFullDisk,
+  makeUploadFolder,
+  removeStaleUploads,
+  removeUploadFolder,
+} from './http/body/upload-folders.js'
 export { sizeText } from './http/body/rejected-files.js'
 export { chooseFormat } from './http/responder.js'
 export { pathKeysOf } from './http/writable.js'
@@ -22,7 +27,7 @@ export { parameterFilter } from './logging/filter.js'
 export { loggedError } from './logging/logger.js'
 export { redactedPath } from './logging/redacted-path.js'
 export { currentCommand } from './common/command.js'
-export { addLogFields, logFields } from './logging/request-logger.js'
+export { addedLogFields, addLogFields, logFields } from './logging/request-logger.js'
 export { configuredBaseUrl } from './routing/base-url.js'
 export { localAddress } from './server/port.js'
 export { readSession, storedSessionId } from './sessions/session-store.js'
@@ -72,6 +77,7 @@ export {
   nestedListsOf,
   columnsOf,
   filesOf,
+  filesOfLines,
   isEntity,
   kindOf,
   toAttribute,

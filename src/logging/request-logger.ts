@@ -40,6 +40,11 @@ export function addLogFields(ctx: Context, fields: object): void {
   if (state) state.fields = state.fields ? { ...state.fields, ...fields } : fields
 }
 
+/** The fields that were added to the line after the response. */
+export function addedLogFields(ctx: Context): object {
+  return loggers.get(ctx)?.fields ?? {}
+}
+
 /** Adds fields to each line of the log of a request or a job. */
 export function logFields(ctx: Context | JobContext, fields: object): void {
   const state = loggers.get(ctx)

@@ -71,7 +71,8 @@ export async function saveRecord(
   return undefined
 }
 
-function writeOf(
+/** The write of a record. */
+export function writeOf(
   work: RecordWork,
   record: Model,
   action: RecordWrite['action'],
@@ -88,7 +89,7 @@ function mergeErrors(errors?: ValidationErrors, others?: ValidationErrors): Vali
 }
 
 /** Calls the hook of a model, and returns the errors that it adds. */
-async function runHook({ work, record, action }: RecordWrite): Promise<ValidationErrors | undefined> {
+export async function runHook({ work, record, action }: RecordWrite): Promise<ValidationErrors | undefined> {
   const name = action === 'create' ? 'validateCreate' : 'validateUpdate'
   // A model may lack the hooks, or set them to undefined. The hooks of Model do nothing.
   if (!record[name] || record[name] === Model.prototype[name]) return undefined

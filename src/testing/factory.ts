@@ -19,7 +19,7 @@ import { chainsOf, enclosuresOf } from '../records/within.js'
 import { unscopedWork } from '../records/work.js'
 import { getMetadataStorage } from '../models/validation/class-validator.js'
 import { sampleFile } from './sample-file.js'
-import { FactoryError } from '../errors.js'
+import { FactoryError, type ValidationErrors } from '../errors.js'
 
 /** The class of a model. */
 export type ModelClass<T extends Model = Model> = new () => T
@@ -73,6 +73,18 @@ export class Factory {
     return this.makeInside(model, values, new Map())
   }
 
+  /**
+   * Saves a record that was built or made, as `ctx.save` does: with the rules and hooks of its model, and without policies.
+   *
+   * @example
+   * product.price = '0.00'
+   * expect((await factory.save(product))?.codes).to.deep.equal({ price: ['isPositive'] })
+   * @returns the errors; undefined if the record was saved
+   */
+  save(record: Model): Promise<ValidationErrors | undefined> {
+    return this.database.transaction((tx) => saveRecord(unscopedWork(tx), record))
+  }
+
   /** @param around the ids of the records that contain the new one, by their tables */
   private async makeInside<T extends Model>(
     model: ModelClass<T>,
@@ -81,7 +93,7 @@ export class Factory {
   ): Promise<T> {
     const record = await this.fill(this.build(model, values), around)
     await this.addFiles(record)
-    const errors = await this.database.transaction((tx) => saveRecord(unscopedWork(tx), record))
+    const errors = await this.save(record)
     if (errors) throw new FactoryError(model.name, errors)
     return record
   }

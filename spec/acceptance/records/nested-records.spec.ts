@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { Max, Min } from 'class-validator'
 import {
   Column,
+  DeleteDateColumn,
   Entity,
   Index,
   JoinColumn,
@@ -84,6 +85,7 @@ class OrderLine extends Model {
 class Invoice extends Model {
   @Column('varchar') number!: string
   @VersionColumn() lock_version!: number
+  @DeleteDateColumn() deleted_at!: Date | null
 
   @OneToMany(() => InvoiceLine, (line) => line.invoice)
   @Nested<InvoiceLine>({ fields: ['text'] })
@@ -99,6 +101,10 @@ class InvoiceLine extends Model {
   @ManyToOne(() => Invoice, (invoice) => invoice.lines, { onDelete: 'CASCADE' })
   @JoinColumn({ name: 'invoice_id' })
   invoice?: Relation<Invoice>
+
+  override validateUpdate(errors: ValidationErrors): void {
+    if (this.text === 'paid') errors.add('text', 'paid', 'This line is paid.')
+  }
 }
 
 @Entity('nested_shops')
@@ -467,6 +473,17 @@ describe('Nested records', () => {
     expect(await stored()).to.deep.equal([])
   })
 
+  it('stay as they are when their record moves to the trash, which calls none of their hooks', async () => {
+    const { json } = await send('post', '/invoices', { json: { number: '1', lines: [{ text: 'paid' }] } })
+    const url = `/invoices/${json.id}`
+    const changed = await send('put', url, { json: { lines: [{ id: json.lines[0].id }, { text: 'new' }] } })
+    expect(changed.json.errors).to.deep.equal({ 'lines.0.text': ['This line is paid.'] })
+    expect((await site.delete(url, { accept: 'json', fromPage: true })).status).to.equal(204)
+    expect((await site.get(url, { accept: 'json' })).status).to.equal(404)
+    const lines = await database.manager.findBy(InvoiceLine, { invoice_id: json.id })
+    expect(lines.map(({ text }) => text)).to.deep.equal(['paid'])
+  })
+
   it('need at most four statements for a create and five for an update, whatever their number', async () => {
     const lines = Array.from({ length: 8 }, (_line, index) => ({ quantity: index + 1, item_id: items[0] }))
     expect(await statementsOf(() => create(lines))).to.have.length.at.most(4)
@@ -478,6 +495,10 @@ describe('Nested records', () => {
     const updating = await statementsOf(() => send('put', `/invoices/${invoice.json.id}`, { json: body }))
     // Two more statements read the invoice and its lines.
     expect(updating).to.have.length.at.most(5 + 2)
+    const [line] = order.lines
+    const change = { number: `${order.id}`, lines: [{ quantity: 9 }, { id: line?.id, item_id: items[0] }] }
+    // Without a version, one more reads and locks the lines. One checks the items, and one the unique positions.
+    expect(await statementsOf(() => put(change))).to.have.length.at.most(5 + 2 + 3)
   })
 
   it('raise the version of their record only when they change', async () => {
