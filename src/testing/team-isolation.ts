@@ -455,7 +455,9 @@ class Walk {
       ({ model, members }) => model.target === team.constructor && !members,
     )
     const where = metadata.target === team.constructor ? { id } : chain && conditionOn(chain, id)
-    return where && this.ours.client.tx.find(metadata.target, { where, order: { id: 'ASC' } })
+    return (
+      where && this.ours.client.tx.find(metadata.target, { where, order: { id: 'ASC' }, withDeleted: true })
+    )
   }
 }
 
