@@ -58,7 +58,7 @@ function membersIn({ app }: Client) {
 function routesOf(client: Client): DeclaredRoute[] {
   const { team } = membersIn(client)
   return client.app.routes.filter(
-    (route) => route.isWritten && placesOf(route)?.some(({ model }) => model === team),
+    (route) => route.isWritten && placesOf(route).some(({ model }) => model === team),
   )
 }
 
@@ -69,21 +69,20 @@ interface Place {
   model: new () => Model
 }
 
-/** The parameters of a route, which may end with a file of its record; undefined if a parameter belongs to no record. */
-function placesOf({ parents, pattern, resource }: DeclaredRoute): Place[] | undefined {
+/** The parameters of a route that belong to records, and to the file of a record. */
+function placesOf({ parents, pattern, resource }: DeclaredRoute): Place[] {
   const { model, param, itemKey = 'id' } = resource ?? {}
   const file = { model, param: 'stored_file_id', property: model && fileOf(model)?.column }
   const all = [...parents, { model, param, property: itemKey }, file].flatMap((place) =>
-    place.model && place.param !== undefined ? [place as Place] : [],
+    place.model && place.param !== undefined && place.property ? [place as Place] : [],
   )
-  const places = pattern.params.map((name) => all.find((place) => place.param === name))
-  return places.includes(undefined) ? undefined : (places as Place[])
+  return pattern.params.flatMap((name) => all.find((place) => place.param === name) ?? [])
 }
 
 /** The values of the parameters in a path. */
 type Params = ReadonlyMap<string, string>
 
-/** What a route tells of the other team, and whether it could be filled with records of the own one. */
+/** The result of the requests to a route: leaks, and whether it could be filled with records of the own team. */
 interface Visit {
   leaks: readonly string[]
   isFilled: boolean
@@ -125,10 +124,17 @@ class Side {
   async make(model: new () => Model): Promise<Model> {
     const { database, factory } = this.client.recordsOf()
     const keys: Record<string, unknown> = {}
-    for (const { relation, key } of enclosuresOf(database.getMetadata(model)))
+    const metadata = database.getMetadata(model)
+    for (const { relation, key } of enclosuresOf(metadata))
       keys[key.propertyName] = (
         await this.record(relation.inverseEntityMetadata.target as new () => Model)
       ).id
+    // A policy may show the records of their user alone.
+    for (const { inverseEntityMetadata: to, joinColumns } of metadata.relations)
+      for (const key of to.target === this.user.constructor ? joinColumns : []) {
+        const isOfMember = chainsOf(to).some(({ members }) => members?.user === key)
+        if (!key.isNullable && !isUnique(key) && !isOfMember) keys[key.propertyName] ??= this.user.id
+      }
     const file = fileOf(model)
     return factory.make(model, { ...keys, ...(file && { [file.name]: await factory.storeFile(file) }) })
   }
@@ -209,13 +215,14 @@ class Walk {
     inTrash: boolean,
     isNew: boolean,
   ): Promise<Params> {
-    const places = placesOf(route) ?? []
+    const places = placesOf(route)
     const model = route.resource?.model as (new () => Model) | undefined
     const hasItem = model !== side.team.constructor && places.some((place) => place.model === model)
     const item = model && hasItem && isNew ? await side.make(model) : undefined
     const { database } = side.client.recordsOf()
     if (item && inTrash) await database.transaction((tx) => destroyRecord(unscopedWork(tx), item))
-    const values = new Map<string, string>()
+    // A parameter that belongs to no record has any value. If the handler finds nothing by it, the route is skipped.
+    const values = new Map(route.pattern.params.map((param) => [param, newId()]))
     for (const place of places) {
       const record = item && place.model === model ? item : await side.record(place.model)
       values.set(place.param, String(Reflect.get(record, place.property)))
@@ -448,7 +455,9 @@ class Walk {
       ({ model, members }) => model.target === team.constructor && !members,
     )
     const where = metadata.target === team.constructor ? { id } : chain && conditionOn(chain, id)
-    return where && this.ours.client.tx.find(metadata.target, { where, order: { id: 'ASC' } })
+    return (
+      where && this.ours.client.tx.find(metadata.target, { where, order: { id: 'ASC' }, withDeleted: true })
+    )
   }
 }
 

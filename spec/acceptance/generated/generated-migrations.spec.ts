@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import { Database } from '../../../src/database/database.js'
 import { newDatabase } from '../../support/databases.js'
-import { Application } from '../../support/applications/generated.js'
-import { codeBlocks } from '../../support/documentation/code-blocks.js'
+import { Application, withFilledBranch } from '../../support/applications/generated.js'
 import { kit } from '../../support/kit.js'
 
 describe('kit generate migration, and kit db migrate', () => {
@@ -60,8 +59,7 @@ describe('kit generate migration, and kit db migrate', () => {
     await database.query(`INSERT INTO suppliers (id, name) VALUES ('${supplier}', 'A')`)
     const made = await kit(app.folder, ['g', 'migration', 'add_branch_to_suppliers', 'branch:references'])
     const [path = ''] = /migrations\/\S+/.exec(made.output) ?? []
-    const filled = codeBlocks().find(({ code }) => code.includes('UPDATE suppliers'))?.code ?? ''
-    app.write(path, app.read(path).replace(/^ +await runner\.addColumn.*\n/m, filled))
+    app.write(path, withFilledBranch(app.read(path)))
     await run('db', 'migrate')
     expect(await database.query('SELECT branch_id FROM suppliers')).to.deep.equal([{ branch_id: oldest }])
     const without = await database

@@ -7,10 +7,11 @@ import { migrationActions } from '../../../src/generator/migration-generator.js'
 import { resourceActions, resourceDestruction } from '../../../src/generator/resource-generator.js'
 import type { ResourceArguments } from '../../../src/generator/arguments/command-line.js'
 import { teamActions, teamDestruction, type TeamArguments } from '../../../src/generator/team-generator.js'
-import { Application, INDEPENDENT_OF_ENGINE } from '../../support/applications/generated.js'
+import { Application, INDEPENDENT_OF_ENGINE, withFilledBranch } from '../../support/applications/generated.js'
 import { newDatabase } from '../../support/databases.js'
 import { codeBlocks } from '../../support/documentation/code-blocks.js'
 import { describeOnce, engine, itOnce } from '../../support/engine.js'
+import { kit } from '../../support/kit.js'
 
 const own = { owner: 'branch' }
 
@@ -109,6 +110,26 @@ describe('A generated team', () => {
     const { passes, failures } = app.reportSpecs('--grep', others, '--invert')
     expect(failures).to.deep.equal([])
     expect(passes).to.be.above(engine === 'sqlite' ? 220 : 150)
+  })
+
+  itOnce('is documented, with its members and invitations, and without the hash of a link', async () => {
+    const { output, errors } = await kit(app.folder, ['openapi'], { env: app.environment })
+    expect(output, errors).to.match(/^\{/)
+    const { paths, components } = JSON.parse(output)
+    const statuses = (method: string, path: string) => Object.keys(paths[path][method].responses)
+    const [members, invitations] = ['memberships', 'invitations'].map(
+      (name) => `/branches/{branch_id}/${name}`,
+    )
+    expect(statuses('post', String(invitations))).to.include.members(['201', '403', '404', '422', '429'])
+    expect(statuses('delete', `${invitations}/{invitation_id}`)).to.include.members(['200', '403', '404'])
+    expect(statuses('get', String(members))).to.include.members(['200', '404'])
+    for (const method of ['patch', 'delete'])
+      expect(statuses(method, `${members}/{membership_id}`)).to.include.members(['200', '403', '404', '409'])
+    expect(statuses('put', '/invitation')).to.include.members(['200', '403', '410', '422'])
+    expect(statuses('delete', '/branches/{branch_id}')).to.include.members(['403', '404', '409', '422'])
+    expect(Object.keys(components.schemas.Membership.properties)).to.include.members(['role', 'user_id'])
+    expect(Object.keys(components.schemas.Invitation.properties)).to.include('email')
+    expect(output).to.not.include('token_hash')
   })
 
   itOnce('has a spec of the isolation that notices a forgotten policy', function () {
@@ -279,8 +300,7 @@ describeOnce('A generated team of an API', () => {
     const [migration = ''] = Object.keys(app.tree()).filter((path) =>
       path.includes('add_branch_to_suppliers'),
     )
-    const filled = codeBlocks().find(({ code }) => code.includes('UPDATE suppliers'))?.code ?? ''
-    app.write(migration, app.read(migration).replace(/^ +await runner\.addColumn.*\n/m, filled))
+    app.write(migration, withFilledBranch(app.read(migration)))
     const again = { ...supplier, ...own, skipMigration: true }
     generate(app.folder, resourceActions(app.folder, 'supplier', again), { force: true })
     expect(app.compile()).to.deep.equal({ status: 0, output: '' })
