@@ -263,7 +263,7 @@ function headingLocals(
     heading: title ? title.show(names.one, model.singular) : `= t('${names.ids.one}')`,
     /** The texts of the links from the form of a record to its page, and to that of its parent. The form may have a blank title. */
     backToItem: title
-      ? `= ${names.one}.${title.name} && ${names.one}.${title.name}.trim() || t('${names.ids.one}')`
+      ? `= (${names.one}.${title.name} && ${names.one}.${title.name}.trim()) || t('${names.ids.one}')`
       : `= t('${names.ids.one}')`,
     backToParent:
       names.parent &&

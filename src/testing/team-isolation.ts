@@ -270,6 +270,8 @@ class Walk {
     const references = this.referencesOf(record.constructor as new () => Model)
     const taken = Object.keys(body).filter((name) => typeof body[name] === 'string' && !references.has(name))
     const values = Object.fromEntries(taken.map((name) => [name, Reflect.get(record, name) as unknown]))
+    // An enum has few values.
+    if (await this.hasOwn(record.constructor, body, own)) return
     const free = await this.send(route, own, body)
     const sent = { ...(await this.bodyOf(route)), ...values }
     if (await this.hasOwn(record.constructor, sent, own)) return
@@ -278,13 +280,15 @@ class Walk {
       this.leaks.push(`A value that another team has gets ${other.status}, and a new one ${free.status}.`)
   }
 
-  /** Whether another record of the own team has one of the values that must be unique: an enum has few. */
+  /** Whether another record of the own team has one of the values that must be unique. */
   private async hasOwn(model: Function, values: Record<string, unknown>, own: Params): Promise<boolean> {
     const metadata = this.ours.client.recordsOf().database.getMetadata(model)
     const names = metadata.columns.filter(isUnique).map(({ propertyName }) => propertyName)
     const rows = (await this.rowsOf(this.ours, metadata)) ?? []
     const others = rows.filter(({ id }) => ![...own.values()].includes(String(id)))
-    return others.some((row) => names.some((name) => values[name] && values[name] === Reflect.get(row, name)))
+    return others.some((row) =>
+      names.some((name) => values[name] && String(values[name]) === String(Reflect.get(row, name))),
+    )
   }
 
   /** Sends filters with the values of the other team, and includes all that the list can include. */
