@@ -1,7 +1,7 @@
 import { PreconditionFailed, RecordNotFound, ValidationErrors, VersionConflict } from '../errors.js'
 import { placeAdded, translateAdded } from '../models/validation/added-errors.js'
 import { engineOf } from '../database/engines/engines.js'
-import { permit } from '../database/queries/guard.js'
+import { permit } from '../database/queries/statement-guards.js'
 import { newId } from '../models/ids.js'
 import { Model } from '../models/model.js'
 import { inSavepoint, withRunner } from '../database/transactions/transaction-manager.js'
