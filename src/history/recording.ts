@@ -1,9 +1,10 @@
-import { assignedIds, idListsOf, rowsOf, takePart } from '../extension.js'
+import { QueryFailedError } from 'typeorm'
+import { assignedIds, idListsOf, problemOf, rowsOf, takePart } from '../extension.js'
 import type { RecordWork, RecordWrite } from '../extension.js'
 import { changesBetween, rowOfRecord, type LinkedIds, type State } from './changes.js'
 import { checkHistories, entriesOf, hasHistory } from './declaration.js'
-import { EntryIsReadOnly, UnrecordedWrite } from './errors.js'
-import { HistoryEntry, type HistoryAction } from './entry.js'
+import { EntriesMissing, EntryIsReadOnly, UnrecordedWrite } from './errors.js'
+import { HistoryEntry, missingParts, type HistoryAction } from './entry.js'
 import { readLinks } from './links.js'
 import { noteEntry, originOf } from './origin.js'
 
@@ -14,6 +15,7 @@ takePart({
   concerns: hasHistory,
   needsRow: true,
   checkModels: checkHistories,
+  checkTables: async (database) => (database.entityMetadatas.some(hasHistory) ? missingParts(database) : []),
   async before(write) {
     const { work, metadata, record, action } = write
     if (action === 'destroy') linksBefore.set(write, await readLinks(work.tx, metadata, record, () => true))
@@ -91,6 +93,11 @@ export async function insertEntry(
   const { record_id = null, changes = [], reason = null } = values
   const entry = Object.assign(new HistoryEntry(), { table_name: table, action, record_id, changes, reason })
   Object.assign(entry, originOf(work))
-  await rowsOf(entriesOf(work.tx.dataSource)).insert({ tx: work.tx, isAlone: false }, entry)
+  await rowsOf(entriesOf(work.tx.dataSource))
+    .insert({ tx: work.tx, isAlone: false }, entry)
+    .catch((error: unknown) => {
+      const isMissing = error instanceof QueryFailedError && problemOf(error) === 'missing'
+      throw isMissing ? new EntriesMissing(error) : error
+    })
   noteEntry(work)
 }

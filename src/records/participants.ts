@@ -40,6 +40,8 @@ export interface Participant {
   readonly needsRow?: boolean
   /** Checks the models of a database when the application starts. */
   checkModels?(database: DataSource): void
+  /** Names what the tables of a database lack, for `kit db check`: one sentence each, with a remedy. */
+  checkTables?(database: DataSource): Promise<string[]>
   /** Returns errors, which join those of the rules. It is called before the rules and the hook. */
   check?(write: RecordWrite): Promise<ValidationErrors | undefined>
   /**
@@ -95,6 +97,12 @@ export function joinErrors(
 /** Lets all participants check the models of a database. */
 export function checkModels(database: DataSource): void {
   for (const participant of participants) participant.checkModels?.(database)
+}
+
+/** Finds what the tables of a database lack. */
+export async function findTableProblems(database: DataSource): Promise<string[]> {
+  const found = await Promise.all(participants.map((participant) => participant.checkTables?.(database)))
+  return found.flatMap((problems) => problems ?? [])
 }
 
 /** Whether something needs the row of a record before it is written. */

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { ResourceArguments } from '../../../src/generator/arguments/command-line.js'
 import { authActions } from '../../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../../src/generator/files/files.js'
+import { migrationActions } from '../../../src/generator/migration-generator.js'
 import { modelActions, modelDestruction } from '../../../src/generator/model-generator.js'
 import { resourceActions, resourceDestruction } from '../../../src/generator/resource-generator.js'
 import { Application, INDEPENDENT_OF_ENGINE } from '../../support/applications/generated.js'
@@ -60,6 +61,17 @@ describe('Generated resources with --history', () => {
       )
     },
   )
+
+  itOnce('get the same files from kit generate migration, for a model that exists', () => {
+    const actions = migrationActions(app.folder, 'create_history_entries')
+    const paths = actions.map(({ path }) => path)
+    expect(paths).to.have.length(2).and.include('src/models/history_entry.ts')
+    expect(paths.join()).to.match(/migrations\/\d+_create_history_entries\.ts/)
+    const [text] = Object.entries(app.tree()).flatMap(([path, content]) =>
+      path.includes('create_history_entries') ? content : [],
+    )
+    expect(text).to.contain('createTable(historyTable(runner))')
+  })
 
   itOnce('are refused for an existing model and for reserved names', () => {
     const refused: [name: string, options: ResourceArguments, message: string][] = [
