@@ -50,6 +50,9 @@ export class HistoryEntry extends Model {
   @Column('varchar', { length: 500, nullable: true })
   reason!: string | null
 
+  /** The user, in templates: `historyOf` sets those whom the reader may see. JSON lacks it. */
+  declare readonly user?: Model
+
   @Exclude({ toPlainOnly: true })
   override updated_at!: Date
 }

@@ -57,6 +57,8 @@ export interface Participant {
   undone?(write: RecordWrite): Promise<void>
   /** Whether it writes the records that are assigned to a to-many relation, which are an error otherwise. */
   writes?(relation: RelationMetadata): boolean
+  /** Returns a sentence about the last change of a record, for the message of a form that is out of date. */
+  explainChange?(work: RecordWork, metadata: EntityMetadata, record: Model): Promise<string | undefined>
   /** Is called with the records that `find`, `findOneBy`, `findAll` or `paginate` has read, if any. */
   loaded?(work: RecordWork, metadata: EntityMetadata, records: readonly Model[]): Promise<void>
 }
@@ -152,4 +154,18 @@ export async function noteLoaded(
   // The records are of the model's class.
   for (const participant of participantsFor(metadata))
     await participant.loaded?.(work, metadata, records as readonly Model[])
+}
+
+/** Returns the sentences about the last change of a record. */
+export async function explainChange(
+  work: RecordWork,
+  metadata: EntityMetadata,
+  record: Model,
+): Promise<string[]> {
+  const sentences: string[] = []
+  for (const participant of participantsFor(metadata)) {
+    const sentence = await participant.explainChange?.(work, metadata, record)
+    if (sentence !== undefined) sentences.push(sentence)
+  }
+  return sentences
 }

@@ -24,6 +24,33 @@ const RESOURCES: [name: string, attributes: string[], options: ResourceArguments
   ['setting', ['name'], { singular: true }],
 ]
 
+/** A compiled spec of the application. */
+const PAGE_OF_TWO_USERS = `
+import { expect } from 'chai'
+import { client, isolate } from './support/app.js'
+import { makeUser, signIn } from './support/users.js'
+
+describe('The page of a history', () => {
+  isolate()
+
+  it('shows its readers their own address, and that of nobody else', async () => {
+    const [ada, bob] = [await makeUser(), await makeUser()]
+    await signIn(client, ada)
+    await client.get('/contracts/new')
+    const form = { title: 'A', amount: '1.5', number: 'n1' }
+    const { location } = await client.post('/contracts', { form })
+    const path = location + '/history'
+    const user = (text) => /data-label="User">([^<]*)</.exec(text)?.[1]
+    expect(user((await client.get(path)).text)).to.equal(ada.email)
+    const other = client.another()
+    await signIn(other, bob)
+    const { text } = await other.get(path)
+    expect(user(text)).to.equal(ada.id)
+    expect(text).to.not.include(ada.email)
+  })
+})
+`
+
 describe('Generated resources with --history', () => {
   let app: Application
   let empty: Record<string, string>
@@ -94,6 +121,7 @@ describe('Generated resources with --history', () => {
   it('have complete specs that pass, with the contract', function () {
     // It waits for a program, which ends.
     this.timeout(0)
+    app.write('dist/spec/history_page.spec.js', PAGE_OF_TWO_USERS)
     const others = `^(Account|PasswordReset|Registration|Session)Resource ${engine === 'sqlite' ? '' : `|${INDEPENDENT_OF_ENGINE}`}`
     const { passes, failures } = app.reportSpecs('--grep', others, '--invert')
     expect(failures).to.deep.equal([])

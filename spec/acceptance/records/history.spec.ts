@@ -183,6 +183,22 @@ class Note extends Model {
 
   @Column('varchar')
   owner!: string
+
+  @VersionColumn()
+  lock_version!: number
+}
+
+@Entity('hist_people')
+class Person extends Model {
+  @Column('varchar')
+  name!: string
+}
+
+/** People see those of their name. */
+class PersonPolicy extends Policy<Person> {
+  scope(user?: Person) {
+    return user?.name ? { name: user.name } : nothing
+  }
 }
 
 class NotePolicy extends Policy<Note> {
@@ -243,8 +259,16 @@ class ContractsResource extends BaseResource {
   }
 }
 
+@Resource('/people', { model: Person, policy: PersonPolicy })
+class PeopleResource extends BaseResource {}
+
 @Resource('/notes', { model: Note, policy: NotePolicy })
 class NotesResource extends BaseResource {
+  override async update(ctx: Context) {
+    const note = ctx.bind(await ctx.authorize(await ctx.find(Note, ctx.params['note_id'])))
+    const wrong = await ctx.save(note)
+    return wrong ? ctx.respond(wrong) : ctx.respond({ data: note })
+  }
   @Route('GET', '/{note_id}/history')
   async history(ctx: Context) {
     const { records } = await historyOf(ctx, await ctx.find(Note, ctx.params['note_id']))
@@ -260,7 +284,7 @@ function reasonIn(ctx: Context): string | undefined {
   return typeof reason === 'string' ? reason : undefined
 }
 
-const models = [Author, Label, Contract, Part, Line, Ring, Note, HistoryEntry]
+const models = [Author, Person, Label, Contract, Part, Line, Ring, Note, HistoryEntry]
 
 const open = (url: string): Promise<Database> => new Database({ test: { url }, models }, 'test').open()
 
@@ -295,6 +319,7 @@ describe('A model with @History', () => {
     })
     app.resource(ContractsResource)
     app.resource(NotesResource)
+    app.resource(PeopleResource)
     app.post('/act/{name}', async (ctx: Context) =>
       ctx.respond({ data: { result: (await act(ctx)) ?? null } }),
     )
@@ -465,6 +490,69 @@ describe('A model with @History', () => {
     expect(xml).to.include('<changes><change><attribute>title</attribute>')
     await send('DELETE', `/contracts/${id}`)
     expect((await send('GET', `/contracts/${id}/history`)).status).to.equal(404)
+  })
+
+  it('shows templates the reader, and those whom the policy of the users lets the reader see', async () => {
+    const [ada, twin, bob] = ['Ada', 'Ada', 'Bob'].map((name) => Object.assign(new Person(), { name }))
+    const people = [ada, twin, bob].flatMap((person) => person ?? [])
+    await database.manager.save(people)
+    const robots = [new Line(), new Line()].map((line) => Object.assign(line, { id: crypto.randomUUID() }))
+    const id = await create({ title: 'By nobody' })
+    for (user of [...people, ...robots]) await send('PUT', `/contracts/${id}`, { title: `By ${user.id}` })
+    const seenBy = async (reader: { id: string } | undefined) => {
+      user = reader
+      const response = await within(async (ctx) => {
+        const { records } = await historyOf(ctx, await ctx.find(Contract, id))
+        return [JSON.stringify(records).includes('"user":'), ...records.map((entry) => entry.user?.id)]
+      })
+      return JSON.parse(response.text).result
+    }
+    expect(await seenBy(ada)).to.deep.equal([false, null, null, null, twin?.id, ada?.id, null])
+    expect(await seenBy(undefined)).to.deep.equal([false, ...Array.from({ length: 6 }, () => null)])
+    // The model of the robots has no policy, and none of them has a row.
+    await within(async (ctx) => {
+      const [first] = robots
+      const part = Object.assign(new Part(), { contract_id: id })
+      await ctx.save(part)
+      await ctx.unscoped.save(Object.assign(new Line(), { id: first?.id, text: 'robot', part_id: part.id }))
+    })
+    expect(await seenBy(robots[0])).to.deep.equal([false, null, robots[0]?.id, null, null, null, null])
+    expect(await seenBy(robots[1])).to.deep.equal([false, ...Array.from({ length: 6 }, () => null)])
+  })
+
+  it('ends the message of a form that is out of date with who and when', async () => {
+    user = { id: 'ada' }
+    const note = Object.assign(new Note(), { title: 'one', owner: 'ada' })
+    await within(async (ctx) => ctx.unscoped.save(note))
+    const path = `/notes/${note.id}`
+    const messageAfter = async (work: () => Promise<unknown>) => {
+      user = { id: 'ada' }
+      const { lock_version } = await database.manager.findOneByOrFail(Note, { id: note.id })
+      await work()
+      user = { id: 'ada' }
+      const { status, json } = await send('PUT', path, { title: 'mine', lock_version })
+      expect(status, JSON.stringify(json)).to.equal(409)
+      expect(json.codes.base).to.deep.equal(['stale'])
+      return String(json.errors.base)
+    }
+    const time = String.raw`[A-Z][a-z]+ \d+, \d{4}, .+\.$`
+    const save = (title: string) => within(async (ctx) => ctx.unscoped.save(Object.assign(note, { title })))
+    expect(await messageAfter(() => save('by me'))).to.match(
+      new RegExp(`replace the current values\\. Last changed by you, ${time}`),
+    )
+    const byAnother = await messageAfter(() => {
+      user = { id: 'bob' }
+      return save('by another')
+    })
+    expect(byAnother)
+      .to.match(new RegExp(`Last changed by another user, ${time}`))
+      .and.not.include('bob')
+    const byNobody = await messageAfter(() => {
+      user = undefined
+      return save('by nobody')
+    })
+    expect(byNobody).to.match(new RegExp(`Last changed without a user, ${time}`))
+    await within(async (ctx) => forgetHistory(ctx, { olderThan: 0, model: Note }))
   })
 
   it('asks the policy of the model for `history`', async () => {
