@@ -63,6 +63,7 @@ const cascadesOf = memoizeByObject((metadata: EntityMetadata): readonly Cascade[
 
 takePart({
   concerns: (metadata) => cascadesOf(metadata).length > 0,
+  canWait: true,
   async before(write) {
     if (write.action === 'destroy') await new Removal(write).run()
   },

@@ -14,6 +14,7 @@ const linksBefore = new WeakMap<RecordWrite, LinkedIds>()
 takePart({
   concerns: hasHistory,
   needsRow: true,
+  canWait: true,
   checkModels: checkHistories,
   checkTables: async (database) => (database.entityMetadatas.some(hasHistory) ? missingParts(database) : []),
   async before(write) {
@@ -67,11 +68,8 @@ async function record(write: RecordWrite): Promise<void> {
   const after = isMove || action === 'destroy' ? undefined : await stateAfter(write)
   const changes = isMove ? [] : changesBetween(metadata, before, after)
   if (action === 'update' && changes.length === 0) return
-  await insertEntry(work, metadata.tablePath, action, {
-    record_id: written.id,
-    changes,
-    reason: write.reason,
-  })
+  const { reason, isWaiting } = write
+  await insertEntry(work, metadata.tablePath, action, { record_id: written.id, changes, reason }, isWaiting)
 }
 
 /** Reads what the database has stored, unless the record shows it. */
@@ -83,18 +81,23 @@ async function stateAfter(write: RecordWrite): Promise<State> {
   return { row, links }
 }
 
-/** Inserts an entry, in the transaction of the work. */
+/**
+ * Inserts an entry, in the transaction of the work.
+ *
+ * @param isWaiting whether it is sent together with others of an import
+ */
 export async function insertEntry(
   work: RecordWork,
   table: string,
   action: HistoryAction,
   values: Partial<Pick<HistoryEntry, 'record_id' | 'changes'>> & { reason?: string | undefined },
+  isWaiting = false,
 ): Promise<void> {
   const { record_id = null, changes = [], reason = null } = values
   const entry = Object.assign(new HistoryEntry(), { table_name: table, action, record_id, changes, reason })
   Object.assign(entry, originOf(work))
   await rowsOf(entriesOf(work.tx.dataSource))
-    .insert({ tx: work.tx, isAlone: false }, entry)
+    .insert({ tx: work.tx, isAlone: isWaiting, isBeside: true }, entry)
     .catch((error: unknown) => {
       const isMissing = error instanceof QueryFailedError && problemOf(error) === 'missing'
       throw isMissing ? new EntriesMissing(error) : error

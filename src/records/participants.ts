@@ -19,6 +19,8 @@ export interface RecordWrite {
   readonly reason?: string | undefined
   /** The row before an update, or before it is deleted, if a participant `needsRow`. The row is locked; undefined if it is missing. */
   readonly row?: StoredRow | undefined
+  /** Whether the row of a new record waits to be inserted together with others, because it belongs to an import. */
+  readonly isWaiting?: boolean
 }
 
 /**
@@ -38,6 +40,8 @@ export interface Participant {
   concerns(metadata: EntityMetadata): boolean
   /** Whether it needs the row before the write. */
   readonly needsRow?: boolean
+  /** Whether its `before` and `after` let the row of a new record wait: they send no statement for it that cannot wait, too. */
+  readonly canWait?: boolean
   /** Checks the models of a database when the application starts. */
   checkModels?(database: DataSource): void
   /** Names what the tables of a database lack, for `kit db check`: one sentence each, with a remedy. */
@@ -120,6 +124,11 @@ export function writesRelation(relation: RelationMetadata): boolean {
 /** Whether something writes beside the row of a record. */
 export function writesBeside(metadata: EntityMetadata): boolean {
   return participantsFor(metadata).some(({ before, after }) => before !== undefined || after !== undefined)
+}
+
+/** Whether the row of a new record can wait, because nothing else needs it at once. */
+export function canWait(metadata: EntityMetadata): boolean {
+  return participantsFor(metadata).every((one) => one.canWait ?? !(one.before ?? one.after))
 }
 
 /** Calls those that take part before the row is written, or after it. */

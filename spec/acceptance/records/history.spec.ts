@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Exclude } from 'class-transformer'
 import { expect } from 'chai'
 import {
@@ -37,6 +38,7 @@ import {
   withoutHistory,
 } from '../../../src/history/index.js'
 import { Job, jobQueue, jobTables, type JobContext, type JobQueue } from '../../../src/jobs/index.js'
+import { channels } from '../../../src/common/channels.js'
 import { databaseWithTables } from '../../support/databases.js'
 import { failure } from '../../support/failure.js'
 import { Site } from '../../support/site.js'
@@ -58,8 +60,12 @@ class Author extends Model {
 @Entity('hist_labels')
 @History()
 class Label extends Model {
-  @Column('varchar')
+  @Present()
+  @Column('varchar', { unique: true })
   name!: string
+
+  @Column('decimal', { precision: 10, scale: 2, nullable: true })
+  price?: string | null
 }
 
 @Entity('hist_contracts')
@@ -259,6 +265,24 @@ class ContractsResource extends BaseResource {
   }
 }
 
+@Resource('/labels', {
+  model: Label,
+  fields: ['name', 'price'],
+  import: { key: 'name' },
+})
+class LabelsResource extends BaseResource {
+  override async create(ctx: Context) {
+    const label = ctx.bind(new Label())
+    const wrong = await ctx.save(label)
+    return wrong ? ctx.respond(wrong) : ctx.respond({ data: label })
+  }
+  override async update(ctx: Context) {
+    const label = ctx.bind(await ctx.find(Label, ctx.params['label_id']))
+    const wrong = await ctx.save(label)
+    return wrong ? ctx.respond(wrong) : ctx.respond({ data: label })
+  }
+}
+
 @Resource('/people', { model: Person, policy: PersonPolicy })
 class PeopleResource extends BaseResource {}
 
@@ -319,6 +343,7 @@ describe('A model with @History', () => {
     })
     app.resource(ContractsResource)
     app.resource(NotesResource)
+    app.resource(LabelsResource)
     app.resource(PeopleResource)
     app.post('/act/{name}', async (ctx: Context) =>
       ctx.respond({ data: { result: (await act(ctx)) ?? null } }),
@@ -770,6 +795,39 @@ describe('A model with @History', () => {
           ),
         ),
       ).to.include('needs a reason')
+  })
+
+  it('has the entries of an import, which are sent together, or none of them', async () => {
+    const statements: string[] = []
+    const listen = (message: unknown) => void statements.push(String(Reflect.get(Object(message), 'sql')))
+    const send = (lines: string[]) =>
+      site.post('/labels/import', {
+        body: ['name,price', ...lines].join('\n'),
+        accept: 'json',
+        headers: { 'Content-Type': 'text/csv' },
+      })
+    const lines = Array.from({ length: 600 }, (_, index) => `import ${index},${index}.5`)
+    const before = await database.manager.count(HistoryEntry)
+    expect((await send([...lines, 'wrong,x'])).status).to.equal(422)
+    expect(await database.manager.count(HistoryEntry)).to.equal(before)
+    subscribe(channels.query.name, listen)
+    const { json } = await send(lines)
+    unsubscribe(channels.query.name, listen)
+    expect(json).to.include({ created: 600, updated: 0 })
+    expect(
+      statements.filter((sql) => /^(INSERT|SAVEPOINT)/.test(sql) || sql.includes(' WHERE ')),
+    ).to.have.length.below(12)
+    const made = await entries({ table_name: 'hist_labels', source: 'LabelsResource.create' })
+    expect(made).to.have.length(600)
+    expect(made.find(({ changes }) => changes[0]?.to === 'import 7')?.changes[1]).to.deep.equal(
+      change('price', null, '7.50'),
+    )
+    expect((await send(['import 7,1', 'another,', 'import 8,2'])).json).to.include({ created: 1, updated: 2 })
+    const later = (await entries({ table_name: 'hist_labels' })).slice(-3)
+    expect(later.map(({ action }) => action).toSorted()).to.deep.equal(['create', 'update', 'update'])
+    expect(later.find(({ changes }) => changes[0]?.to === '1.00')?.changes).to.deep.equal([
+      change('price', '7.50', '1.00'),
+    ])
   })
 
   it('forgets old entries, and those of a record', async () => {
