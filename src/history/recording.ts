@@ -77,7 +77,8 @@ async function stateAfter(write: RecordWrite): Promise<State> {
   const { work, metadata, record: written, row: before } = write
   const known = rowOfRecord(metadata, written, before)
   const row = known ?? (await rowsOf(metadata).readStored(work.tx, written.id, false))
-  const links = await readLinks(work.tx, metadata, written, ({ property }) => isAssigned(write, property))
+  const isNew = write.action === 'create'
+  const links = await readLinks(work.tx, metadata, written, (it) => isAssigned(write, it.property), isNew)
   return { row, links }
 }
 
