@@ -39,6 +39,7 @@ import {
 } from '../../../src/history/index.js'
 import { Job, jobQueue, jobTables, type JobContext, type JobQueue } from '../../../src/jobs/index.js'
 import { channels } from '../../../src/common/channels.js'
+import { captureLog } from '../../../src/testing/index.js'
 import { databaseWithTables } from '../../support/databases.js'
 import { failure } from '../../support/failure.js'
 import { Site } from '../../support/site.js'
@@ -324,6 +325,7 @@ async function createTables(url: string): Promise<void> {
 }
 
 describe('A model with @History', () => {
+  const log = captureLog()
   let database: Database
   let site: Site
   let jobs: JobQueue
@@ -333,7 +335,8 @@ describe('A model with @History', () => {
 
   before(async () => {
     database = await open(await databaseWithTables('history', createTables))
-    const app = new App({ api: true })
+    // Error pages of development say the most.
+    const app = new App({ env: 'development', api: true, logger: log.logger })
     app.use(transaction(database))
     jobs = jobQueue(database, { jobs: [Rename] })
     app.extend(jobs)
@@ -496,7 +499,16 @@ describe('A model with @History', () => {
       (await entries({ record_id: id })).at(-1)?.changes.map(({ attribute }) => attribute),
     ).to.deep.equal(['title'])
     const page = (await send('GET', `/contracts/${id}/history`)).text
-    expect(page).to.not.include('planted')
+    const refused = await within(async (ctx) =>
+      ctx.tx.query("UPDATE hist_contracts SET password_digest = 'planted'"),
+    )
+    const failed = await within(async (ctx) => {
+      await ctx.save(Object.assign(await ctx.find(Contract, id), secrets))
+      throw new Error('after the save')
+    })
+    expect(refused.text).to.include('UPDATE hist_contracts SET password_digest = ?')
+    expect(failed.text).to.include('after the save')
+    for (const text of [page, refused.text, failed.text, log.text()]) expect(text).to.not.include('planted')
   })
 
   it('is read as pages in JSON and XML, the newest first, and a record in the trash has none', async () => {
@@ -687,6 +699,10 @@ describe('A model with @History', () => {
     const entry = (await entries({ record_id: label.id })).at(-1)
     expect(entry).to.deep.include({ source: 'Rename', user_id: null, reason: 'Nightly' })
     expect(entry?.request_id).to.be.a('string')
+    for (const field of [{ job: 'Rename' }, { path: '/act/run' }])
+      expect(
+        log.lines.findLast((line) => Object.entries(field).every(([name, value]) => line[name] === value)),
+      ).to.include({ entries: 1 })
   })
 
   it('keeps each `from` the `to` before, and no entry without its change, under concurrent requests', async () => {
