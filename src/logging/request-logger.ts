@@ -34,10 +34,15 @@ export function loggerOf(ctx: Context): Logger | undefined {
   )
 }
 
-/** Adds fields to the line that is written after the response. */
-export function addLogFields(ctx: Context, fields: object): void {
+/** Adds fields to the line that is written after the response, or when a job has finished. */
+export function addLogFields(ctx: Context | JobContext, fields: object): void {
   const state = loggers.get(ctx)
   if (state) state.fields = state.fields ? { ...state.fields, ...fields } : fields
+}
+
+/** The fields that were added to the line that is written after the response, or when a job has finished. */
+export function addedLogFields(ctx: Context | JobContext): object | undefined {
+  return loggers.get(ctx)?.fields
 }
 
 /** Adds fields to each line of the log of a request or a job. */

@@ -335,8 +335,7 @@ describe('A model with @History', () => {
 
   before(async () => {
     database = await open(await databaseWithTables('history', createTables))
-    // Error pages of development say the most.
-    const app = new App({ env: 'development', api: true, logger: log.logger })
+    const app = new App({ api: true, logger: log.logger })
     app.use(transaction(database))
     jobs = jobQueue(database, { jobs: [Rename] })
     app.extend(jobs)
@@ -499,13 +498,18 @@ describe('A model with @History', () => {
       (await entries({ record_id: id })).at(-1)?.changes.map(({ attribute }) => attribute),
     ).to.deep.equal(['title'])
     const page = (await send('GET', `/contracts/${id}/history`)).text
-    const refused = await within(async (ctx) =>
-      ctx.tx.query("UPDATE hist_contracts SET password_digest = 'planted'"),
-    )
-    const failed = await within(async (ctx) => {
+    // Error pages of development say the most.
+    const app = new App({ env: 'development', api: true, logger: log.logger })
+    app.use(transaction(database))
+    app.post('/refused', (ctx) => ctx.tx.query("UPDATE hist_contracts SET password_digest = 'planted'"))
+    app.post('/failed', async (ctx) => {
       await ctx.save(Object.assign(await ctx.find(Contract, id), secrets))
       throw new Error('after the save')
     })
+    const failing = await Site.open(app)
+    const refused = await failing.post('/refused', { accept: 'json' })
+    const failed = await failing.post('/failed', { accept: 'json' })
+    await failing.close()
     expect(refused.text).to.include('UPDATE hist_contracts SET password_digest = ?')
     expect(failed.text).to.include('after the save')
     for (const text of [page, refused.text, failed.text, log.text()]) expect(text).to.not.include('planted')
@@ -699,7 +703,7 @@ describe('A model with @History', () => {
     const entry = (await entries({ record_id: label.id })).at(-1)
     expect(entry).to.deep.include({ source: 'Rename', user_id: null, reason: 'Nightly' })
     expect(entry?.request_id).to.be.a('string')
-    for (const field of [{ job: 'Rename' }, { path: '/act/run' }])
+    for (const field of [{ name: 'rename', msg: 'job finished' }, { path: '/act/run' }])
       expect(
         log.lines.findLast((line) => Object.entries(field).every(([name, value]) => line[name] === value)),
       ).to.include({ entries: 1 })
