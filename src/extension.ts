@@ -12,10 +12,15 @@ export { PerRequest } from './common/per-request.js'
 export { formatOfType } from './http/formats/formats.js'
 export { isWildcard, namesTag } from './http/entity-tags.js'
 export { fileReader, uploadPlans, type FileReader } from './http/body/uploads.js'
-export { makeUploadFolder, removeStaleUploads, removeUploadFolder } from './http/body/upload-folders.js'
+export {
+  explainFullDisk,
+  makeUploadFolder,
+  removeStaleUploads,
+  removeUploadFolder,
+} from './http/body/upload-folders.js'
 export { sizeText } from './http/body/rejected-files.js'
 export { chooseFormat } from './http/responder.js'
-export { pathKeysOf } from './http/writable.js'
+export { pathKeysOf } from './http/writable-attributes.js'
 export { clientNetwork } from './http/security/client-network.js'
 export { causesOf, errorHead } from './logging/error-fields.js'
 export { parameterFilter } from './logging/filter.js'
@@ -43,7 +48,13 @@ export {
 export { retryConflicts } from './database/retry-conflicts.js'
 
 // Data
-export { guardStatements, isPermitted, permit, permitQuery, writeInBulk } from './database/queries/guard.js'
+export {
+  guardStatements,
+  isPermitted,
+  permit,
+  permitQuery,
+  writeInBulk,
+} from './database/queries/statement-guards.js'
 export { maskedSql } from './database/queries/masked-sql.js'
 export { assignedIds } from './models/record-state.js'
 export { columnWriter, idListsOf, targetOf, type IdList } from './records/joins.js'
@@ -72,6 +83,7 @@ export {
   nestedListsOf,
   columnsOf,
   filesOf,
+  filesOfLines,
   isEntity,
   kindOf,
   toAttribute,

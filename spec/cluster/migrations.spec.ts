@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { MigrationInterface, QueryRunner } from 'typeorm'
 import { Database } from '../../src/index.js'
-import { withLease } from '../../src/database/leases.js'
+import { withLease } from '../../src/database/named-leases.js'
 import { ownServer, type OwnServer } from '../support/servers/own-server.js'
 
 class AddRank1795000000000 implements MigrationInterface {

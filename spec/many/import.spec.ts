@@ -162,6 +162,9 @@ describe('@Resource({ import })', () => {
       [12.5, '2026-02-28'],
       [1.5, '2026-02-28'],
     ])
+    const unclear = await send('sku;name;price;stock\nt;T;1.000;-1.000.000\n')
+    expect(codesOf(unclear)).to.deep.equal({ 2: { price: ['csv.thousands'], stock: ['csv.thousands'] } })
+    expect((await send('sku,name,price\nt,T,1.000\n')).json).to.include({ created: 1 })
     const wrong = await send('sku;name;price;made_on\nc;C;1.234,5;2/28/2026\n')
     expect(codesOf(wrong)).to.deep.equal({ 2: { price: ['type.decimal'], made_on: ['type.date'] } })
     expect(codesOf(await send('sku,name,price\nc,C,"12,50"\n'))).to.deep.equal({

@@ -16,8 +16,11 @@ import { engine, itOnce } from '../support/engine.js'
 import { Random } from '../support/random.js'
 import { Site } from '../support/site.js'
 
-/** The number of random tables: `KIT_MANY`, or a few. Other specs have as many hundreds of lines, or tens of thousands of rows. */
-const total = Number(process.env['KIT_MANY'] ?? (engine === 'sqlite' ? 6 : 2))
+/**
+ * The number of random tables: `KIT_MANY`, or a few, and a third of them on a server. Other specs have as many hundreds of lines, or
+ * tens of thousands of rows.
+ */
+const total = Math.ceil(Number(process.env['KIT_MANY'] ?? 6) / (engine === 'sqlite' ? 1 : 3))
 const seed = Number(process.env['KIT_MANY_SEED'] ?? Date.now() % 2 ** 31)
 
 setFlagsFromString('--expose-gc')

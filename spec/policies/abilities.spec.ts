@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { In } from 'typeorm'
 import { Model, nothing, Policy, Resource, BaseResource, App } from '../../src/index.js'
-import { isAllowed, scopeOf } from '../../src/policies/abilities.js'
+import { isAllowed, scopeOfPolicy } from '../../src/policies/abilities.js'
 
 class Post extends Model {
   user_id!: string
@@ -21,7 +21,7 @@ describe('The scope of a policy', () => {
     const wrong = [undefined, null, [], { user_id: undefined }, [{ user_id: 'a' }, { user_id: undefined }]]
     const nested = [{ author: { id: undefined } }, { author: {} }, [{ user_id: 'a' }, { author: [] }]]
     for (const scope of [...wrong, ...nested, true, 'a', () => ({})])
-      expect(() => scopeOf(withScope(scope), undefined)).to.throw('PostPolicy.scope returned undefined')
+      expect(() => scopeOfPolicy(withScope(scope), undefined)).to.throw('PostPolicy.scope returned undefined')
   })
 
   it('is an error if it is not a plain object or a list of them, and never every record', () => {
@@ -42,7 +42,7 @@ describe('The scope of a policy', () => {
     const hidden = Object.defineProperty({}, 'user_id', { value: 'a' })
     for (const one of [...wrong, Promise.resolve({ user_id: 'a' }), inherited, hidden, new Post(), [[]]])
       for (const scope of [one, [{ user_id: 'a' }, one], { author: one instanceof Date ? undefined : one }])
-        expect(() => scopeOf(withScope(scope), undefined)).to.throw('PostPolicy.scope returned')
+        expect(() => scopeOfPolicy(withScope(scope), undefined)).to.throw('PostPolicy.scope returned')
   })
 
   it('has conditions, alternatives, no record, or every record', () => {
@@ -54,8 +54,8 @@ describe('The scope of a policy', () => {
       { user_id: In(['a']) },
       ...more,
     ])
-      expect(scopeOf(withScope(scope), undefined)).to.equal(scope)
-    expect(scopeOf(withScope(nothing), undefined)).to.deep.equal({ id: In([]) })
+      expect(scopeOfPolicy(withScope(scope), undefined)).to.equal(scope)
+    expect(scopeOfPolicy(withScope(nothing), undefined)).to.deep.equal({ id: In([]) })
   })
 })
 

@@ -97,6 +97,14 @@ describe('Factory', () => {
     expect(new Set(posts.map((post) => post.title)).size).to.equal(2)
   })
 
+  it('saves a record that was built or changed, and returns the errors of its rules', async () => {
+    const post = factory.build(Post, { title: 'Hello' })
+    expect(await factory.save(post)).to.equal(undefined)
+    post.title = ' '
+    expect((await factory.save(post))?.codes).to.deep.equal({ title: ['present'] })
+    expect(await database.manager.existsBy(Post, { id: post.id, title: 'Hello' })).to.equal(true)
+  })
+
   it('builds a record without saving it', async () => {
     expect(factory.build(Post, { description: 'mine' })).to.include({ description: 'mine' })
     expect(await database.manager.count(Post)).to.equal(0)

@@ -1,7 +1,8 @@
 import { expect } from 'chai'
 import { describeIsolation, describePolicy, signInFor } from '../../src/testing/index.js'
 import { Company } from '../support/applications/company.js'
-import { Branch, Customer, Membership, type Leak } from '../support/applications/teams.js'
+import { Branch, Customer, Membership, open, type Leak } from '../support/applications/teams.js'
+import { newDatabase } from '../support/databases.js'
 import { newId } from '../../src/models/ids.js'
 
 /** A test that a function of `resource-kit/testing` has declared, and its result. */
@@ -161,7 +162,11 @@ describe('Specs of teams', () => {
 
     it('finds a unique index over all teams', async () => {
       const route = 'POST /branches/{branch_id}/items'
-      await company.database.query('CREATE UNIQUE INDEX serials ON items (serial)')
+      await company.close()
+      const database = await open(await newDatabase())
+      await database.migrate()
+      await database.query('CREATE UNIQUE INDEX serials ON items (serial)')
+      company = await Company.open({}, undefined, database)
       const [failure] = await failures(route)
       expect(failure).to.match(/A value that another team has gets \d+, and a new one 201\./)
     })

@@ -173,12 +173,14 @@ export class FileTable extends ExpiringTable {
     }
   }
 
-  /** The numbers of files that records have and that they do not have, and the bytes of all. */
+  /** The numbers of files that records have and that they do not have, without variants, and the bytes of all. */
   async count(): Promise<{ kept: number; unused: number; bytes: number }> {
-    const query = this.database.createQueryBuilder().from(this.table, 'file')
-    const row = await query
-      .select('COUNT(file.expires_at)', 'unused')
-      .addSelect('COUNT(*)', 'files')
+    const originals = 'CASE WHEN file.original_id IS NULL THEN'
+    const row = await this.database
+      .createQueryBuilder()
+      .from(this.table, 'file')
+      .select(`COUNT(${originals} file.expires_at END)`, 'unused')
+      .addSelect(`COUNT(${originals} 1 END)`, 'files')
       .addSelect('SUM(file.byte_size)', 'bytes')
       .getRawOne<Record<'unused' | 'files' | 'bytes', unknown>>()
     const [unused, bytes] = [Number(row?.unused), Number(row?.bytes ?? 0)]

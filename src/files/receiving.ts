@@ -3,6 +3,7 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { basename } from 'node:path'
 import { Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { explainFullDisk } from '../extension.js'
 import type { UploadedFile } from '../index.js'
 import { readContent } from './content.js'
 import type { NewFile } from './file-table.js'
@@ -11,7 +12,11 @@ import { cleanFilename } from './stored-file.js'
 /** A source of `files.store`: the path of a file, its bytes, a stream of them, or an uploaded file. */
 export type FileSource = string | Uint8Array | Readable | UploadedFile
 
-/** Copies a source to a local file, unless it is one, and hashes it. */
+/**
+ * Copies a source to a local file, and hashes it.
+ *
+ * @throws ServiceUnavailable (503) when the disk is full
+ */
 export async function receive(source: FileSource, target: string, filename?: string): Promise<UploadedFile> {
   const given = typeof source === 'object' && 'filepath' in source ? source : undefined
   const path = typeof source === 'string' ? source : given?.filepath
@@ -31,7 +36,10 @@ export async function receive(source: FileSource, target: string, filename?: str
       done(null, piece)
     },
   })
-  await pipeline(bytes, count, createWriteStream(target, { flags: 'wx', mode: 0o600, flush: true }))
+  const file = createWriteStream(target, { flags: 'wx', mode: 0o600, flush: true })
+  await pipeline(bytes, count, file).catch((error: unknown) => {
+    throw explainFullDisk(error)
+  })
   return { filepath: target, originalFilename, mimetype: null, size, sha256: hash.digest('hex') }
 }
 

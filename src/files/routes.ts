@@ -1,3 +1,4 @@
+import { nestedListsOf } from '../extension.js'
 import type { DeclaredRoute } from '../index.js'
 
 /** The request in which the paths of files are written. */
@@ -21,12 +22,15 @@ export class FileRoutes {
   }
 
   /**
-   * The path of a file: of the current resource, else of the first one whose model it is and whose parameters the record or the request
-   * has; null without such a route.
+   * The path of a file: of the current resource, else of the first one whose model it is, or a line of it, and whose parameters the record
+   * or the request has; null without such a route.
    */
   pathOf(record: object, id: string, request?: PathRequest): string | null {
     const current = request?.route?.resource?.class
-    const ofModel = this.routes.filter(({ resource }) => resource?.model && record instanceof resource.model)
+    const ofModel = this.routes.filter(
+      ({ resource }) =>
+        resource?.model && (record instanceof resource.model || isLineOf(record, resource.model)),
+    )
     const ordered = [
       ...ofModel.filter(({ resource }) => resource?.class === current),
       ...ofModel.filter(({ resource }) => resource?.class !== current),
@@ -39,6 +43,10 @@ export class FileRoutes {
   }
 }
 
+function isLineOf(record: object, model: Function): boolean {
+  return nestedListsOf(model).some(({ line }) => record instanceof line)
+}
+
 /** The parameters of a route; undefined if neither the record nor the request has one of them. */
 function paramsOf(
   { pattern, resource }: DeclaredRoute,
@@ -48,7 +56,9 @@ function paramsOf(
 ): Record<string, string> | undefined {
   const params: Record<string, string> = {}
   for (const name of pattern.params) {
-    const own = name === resource?.param ? (resource.itemKey ?? 'id') : name
+    // A line has the key of its record.
+    const isItem = resource?.model && record instanceof resource.model && name === resource.param
+    const own = isItem ? (resource.itemKey ?? 'id') : name
     const value: unknown = name === parameter ? id : (Reflect.get(record, own) ?? request?.params?.[name])
     if (typeof value !== 'string' && typeof value !== 'number') return undefined
     params[name] = String(value)

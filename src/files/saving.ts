@@ -31,6 +31,7 @@ takePart({
   concerns: (metadata) => filesOfDatabase.has(metadata.dataSource) && declarationsOf(metadata).length > 0,
   check,
   before,
+  changesMore: async ({ metadata, record }) => declarationsOf(metadata).some((it) => isChanged(record, it)),
   after,
   loaded: loadFiles,
 })
@@ -72,9 +73,6 @@ async function before({ work, metadata, record, action }: RecordWrite): Promise<
     changes.push({ declaration, reference, rows: isGone ? [] : rowsIn(record, declaration), before: ids })
   }
   for (const change of isGone ? [] : changes) await keep(work, record, change)
-  // A list has no column, and its change raises the version, too.
-  if (action === 'update' && metadata.versionColumn && changed.some(({ isList }) => isList))
-    record.updated_at = new Date(Math.max(Date.now(), Number(record.updated_at) + 1))
   changesOf.set(record, changes)
 }
 

@@ -1,4 +1,12 @@
-import { endReading, filesOf, hasTransaction, inTransaction, isWildcard, namesTag } from '../extension.js'
+import {
+  endReading,
+  filesOf,
+  hasTransaction,
+  inTransaction,
+  isWildcard,
+  namesTag,
+  nestedListsOf,
+} from '../extension.js'
 import { HttpError, RecordNotFound, ServiceUnavailable, type Context, type Model } from '../index.js'
 import { variantOf } from './declaration.js'
 import type { Files } from './files.js'
@@ -50,7 +58,7 @@ export async function sendFile(
   await respond(files, ctx, await files.choose(row, variant), options)
 }
 
-/** Finds the file of a record that the path names. */
+/** Finds the file of a record, or of one of its lines, that the path names. */
 async function findFile(ctx: Context, record: Model): Promise<StoredFile | undefined> {
   const names = filesOf(record.constructor).map(({ name }) => name)
   if (names.some((name) => Reflect.get(record, name) === undefined))
@@ -58,7 +66,12 @@ async function findFile(ctx: Context, record: Model): Promise<StoredFile | undef
       loadFiles(work, work.tx.dataSource.getMetadata(record.constructor), [record]),
     )
   const id = ctx.params['stored_file_id']?.toLowerCase()
-  const all = names.flatMap((name) => Reflect.get(record, name) as StoredFile | StoredFile[])
+  const lines = nestedListsOf(record.constructor).flatMap(
+    ({ name }) => (Reflect.get(record, name) ?? []) as object[],
+  )
+  const all = [record, ...lines].flatMap((one) =>
+    filesOf(one.constructor).flatMap(({ name }) => Reflect.get(one, name) as StoredFile | StoredFile[]),
+  )
   return all.find((file) => rowOf(file)?.id === id)
 }
 

@@ -2,6 +2,7 @@ import type { Next } from 'koa'
 import {
   fileReader,
   filesOf,
+  filesOfLines,
   outsideTransaction,
   PerRequest,
   setToken,
@@ -28,15 +29,59 @@ export function writableFiles({ resource }: DeclaredRoute): readonly Declaration
   return filesOf(model).filter(({ name }) => fields.includes(name)) as Declaration[]
 }
 
+/** An attribute with files in a request: of its record, or of one of its lines. */
+interface FileField {
+  attribute: Declaration
+  /** The name of the attribute, or the value of the line's attribute: the path of its file. */
+  key: unknown
+  /** The value in the body. */
+  value: unknown
+  uploads: readonly UploadedFile[]
+}
+
+function fieldsIn(ctx: Context): FileField[] {
+  const body: object = Object(ctx.request.body)
+  const own = writableFiles(ctx.route).map((attribute): FileField => {
+    const { name } = attribute
+    const value: unknown = Object.hasOwn(body, name) && Reflect.get(body, name)
+    return { attribute, key: name, value, uploads: chosenFiles(attribute, partsOf(ctx, name)) }
+  })
+  const parts = Object.keys(ctx.request.files ?? {}).flatMap((name) => partsOf(ctx, name))
+  const ofLines = lineFilesOf(ctx).flatMap(({ list: { name }, file }) => {
+    const lines: unknown = Object.hasOwn(body, name) && Reflect.get(body, name)
+    const entries = Object.values(Object(lines)).filter((line) => typeof line === 'object' && line !== null)
+    // Only our decorators declare such attributes.
+    return entries.map((entry: object) => fieldOfLine(file as Declaration, entry, parts))
+  })
+  return [...own, ...ofLines]
+}
+
+function lineFilesOf({ route: { resource } }: Context) {
+  return filesOfLines(resource?.model, resource?.fields)
+}
+
+/** The value of a line's attribute becomes the path of the chosen file, else the last value that is none. */
+function fieldOfLine(attribute: Declaration, line: object, parts: readonly UploadedFile[]): FileField {
+  const { name } = attribute
+  const values = [Object.hasOwn(line, name) ? (Reflect.get(line, name) as unknown) : []].flat()
+  const sent = parts.filter(({ filepath }) => values.includes(filepath))
+  const uploads = chosenFiles(attribute, sent)
+  const others = values.filter((value) => !sent.some(({ filepath }) => filepath === value))
+  const value = uploads[0]?.filepath ?? others.at(-1)
+  if (sent.length > 0) Reflect.set(line, name, value)
+  return { attribute, key: value, value, uploads }
+}
+
 const stagings = new PerRequest<true>()
 
 /** Stores the files of a request before its handler runs, once: an attempt after a conflict has the same files. */
 export async function stageFiles(files: Files, ctx: Context, next: Next): Promise<void> {
-  const attributes = ['POST', 'PUT', 'PATCH'].includes(ctx.method) ? writableFiles(ctx.route) : []
-  if (attributes.length > 0 && !stagings.has(ctx)) {
+  const isWrite = ['POST', 'PUT', 'PATCH'].includes(ctx.method)
+  const fields = isWrite && !stagings.has(ctx) ? fieldsIn(ctx) : []
+  if (fields.length > 0) {
     stagings.set(ctx, true)
     const staged = new StagedFiles(files, ctx)
-    await outsideTransaction(ctx, 'storedFiles()', () => staged.prepare(attributes))
+    await outsideTransaction(ctx, 'storedFiles()', () => staged.prepare(fields))
     fileReader.set(ctx, (record, attribute, value) => staged.read(record, attribute, value))
   }
   await next()
@@ -44,8 +89,9 @@ export async function stageFiles(files: Files, ctx: Context, next: Next): Promis
 
 /** The files of a request: those of its form, which are stored by now, and those that its tokens name. */
 class StagedFiles {
-  private readonly uploads = new Map<string, StoredFile[]>()
-  private readonly rejected = new Map<string, FileProblem>()
+  /** The stored files, and what is wrong, by the keys of their fields. */
+  private readonly uploads = new Map<unknown, StoredFile[]>()
+  private readonly rejected = new Map<unknown, FileProblem>()
   private readonly byToken = new Map<string, StoredFile>()
 
   constructor(
@@ -53,13 +99,12 @@ class StagedFiles {
     private readonly ctx: Context,
   ) {}
 
-  async prepare(attributes: readonly Declaration[]): Promise<void> {
-    const accepted: (Received & { name: string })[] = []
-    for (const attribute of attributes) {
-      const { name } = attribute
+  async prepare(fields: readonly FileField[]): Promise<void> {
+    const accepted: (Received & { key: unknown })[] = []
+    for (const { attribute, key, uploads } of fields) {
       const received = await Promise.all(
-        chosenFiles(this.ctx, attribute).map(async (upload) => ({
-          name,
+        uploads.map(async (upload) => ({
+          key,
           path: upload.filepath,
           file: await describe(upload),
         })),
@@ -67,27 +112,23 @@ class StagedFiles {
       const problem =
         problemOfCount(attribute, received.length) ??
         received.map(({ file }) => problemOfFile(attribute, file)).find(Boolean)
-      if (problem) this.rejected.set(name, problem)
+      if (problem) this.rejected.set(key, problem)
       else accepted.push(...received)
     }
     const rows = await this.files.keep(accepted, this.ctx.log)
     for (const [index, row] of rows.entries()) {
-      const { name = '' } = accepted[index] ?? {}
+      const key = accepted[index]?.key
       const file = stagedFile(row, createToken(this.files, this.ctx, row.id))
-      this.uploads.set(name, [...(this.uploads.get(name) ?? []), file])
+      this.uploads.set(key, [...(this.uploads.get(key) ?? []), file])
     }
-    await this.findTokens(attributes)
+    await this.findTokens(fields)
   }
 
   /** Reads the rows of all tokens in the body with one query. */
-  private async findTokens(attributes: readonly Declaration[]): Promise<void> {
-    const body: object = Object(this.ctx.request.body)
+  private async findTokens(fields: readonly FileField[]): Promise<void> {
     const ids = new Map<string, string>()
-    for (const { name } of attributes)
-      for (const token of valuesOf(Object.hasOwn(body, name) && Reflect.get(body, name)).slice(
-        0,
-        maxValues,
-      )) {
+    for (const { value } of fields)
+      for (const token of valuesOf(value).slice(0, maxValues)) {
         const id = typeof token === 'string' && idOfToken(this.files, this.ctx, token)
         if (id) ids.set(id, token)
       }
@@ -100,8 +141,10 @@ class StagedFiles {
 
   /** Returns the new value of an attribute, and what is wrong with it. */
   read(record: object, { name, isList }: FileAttribute, value: unknown): ReturnType<FileReader> {
-    const uploads = this.uploads.get(name) ?? []
-    const problem = this.rejected.get(name)
+    const isLine = lineFilesOf(this.ctx).some(({ list }) => record instanceof list.line)
+    const key = isLine ? value : name
+    const uploads = this.uploads.get(key) ?? []
+    const problem = this.rejected.get(key)
     if (!isList && uploads.length > 0) return { value: uploads.at(-1) }
     const present = [Reflect.get(record, name) as unknown].flat().filter(rowOf)
     const read = isList ? this.readList(value, present) : this.readOne(value, present)
@@ -152,9 +195,13 @@ function valuesOf(value: unknown): unknown[] {
   return 'id' in value ? [value] : Object.values(value)
 }
 
-/** The files of a form for an attribute. A browser sends a part without a name and content if none was chosen. */
-function chosenFiles(ctx: Context, { name, isList }: Declaration): UploadedFile[] {
-  const given = ctx.request.files && Object.hasOwn(ctx.request.files, name) ? ctx.request.files[name] : []
-  const chosen = [given ?? []].flat().filter(({ originalFilename, size }) => originalFilename || size > 0)
+/** The files that a part of a form contains. */
+function partsOf({ request: { files } }: Context, name: string): UploadedFile[] {
+  return [files && Object.hasOwn(files, name) ? (files[name] ?? []) : []].flat()
+}
+
+/** The files that were chosen. A browser sends a part without a name and content if none was chosen. */
+function chosenFiles({ isList }: Declaration, parts: readonly UploadedFile[]): readonly UploadedFile[] {
+  const chosen = parts.filter(({ originalFilename, size }) => originalFilename || size > 0)
   return isList ? chosen : chosen.slice(-1)
 }

@@ -1,7 +1,7 @@
 import type { Next } from 'koa'
 import type { Readable } from 'node:stream'
 import type { Logger } from 'pino'
-import { milliseconds, removeStaleUploads, uploadPlans, type Duration } from '../extension.js'
+import { filesOfLines, milliseconds, removeStaleUploads, uploadPlans, type Duration } from '../extension.js'
 import {
   type Context,
   type Database,
@@ -16,7 +16,7 @@ import { declarationsOf } from './loading.js'
 import { FileTable } from './file-table.js'
 import { Files, filesOfDatabase, type FilesStores } from './files.js'
 import type { FileSource } from './receiving.js'
-import { download as sendLinked, signedUrl, type SignedUrlOptions } from './links.js'
+import { download as sendLinked, signedUrl, type SignedUrlOptions } from './signed-urls.js'
 import { FileRoutes } from './routes.js'
 import './saving.js'
 import { sendFile, type SendFileOptions } from './serving.js'
@@ -91,12 +91,19 @@ export interface StoredFiles extends Extension {
 
 /** Lets a form have as many bytes as the attributes of its resource accept together, and an upload as many as any attribute. */
 function planUploads(files: Files, route: DeclaredRoute, isUpload: boolean, middleware: Middleware): void {
-  const attributes = writableFiles(route)
-  if (attributes.length > 0) checkRoute(route, middleware)
+  const own = writableFiles(route)
+  const ofLines = filesOfLines(route.resource?.model, route.resource?.fields)
+  const isWritten = own.length + ofLines.length > 0
+  if (isWritten) checkRoute(route, middleware)
   const all = isUpload ? files.table.database.entityMetadatas.flatMap(declarationsOf) : []
-  const largest = Math.max(0, ...all.map(({ maxSize }) => maxSize))
-  const filesLimit = attributes.reduce((sum, { maxSize, maxCount }) => sum + maxSize * maxCount, largest)
-  if (isUpload || attributes.length > 0) uploadPlans.set(route, { filesLimit, folder: files.uploads })
+  const sizes = [
+    Math.max(0, ...all.map(({ maxSize }) => maxSize)),
+    ...own.map(({ maxSize, maxCount }) => maxSize * maxCount),
+    ...ofLines.map(({ list, file }) => file.maxSize * list.max),
+  ]
+  const filesLimit = sizes.reduce((sum, size) => sum + size)
+  const lines = ofLines.length > 0 ? new RegExp(ofLines.map(({ part }) => part).join('|')) : undefined
+  if (isUpload || isWritten) uploadPlans.set(route, { filesLimit, folder: files.uploads, lines })
 }
 
 function warnOfStrangers({ middleware, path }: DeclaredRoute, logger: Logger): void {

@@ -49,10 +49,15 @@ export function agentsStep(folder: string, lines: readonly string[]): FileAction
   return [insertion('AGENTS.md', `the paragraph "${title}"`, [{ lines, place: 'before what never to do' }])]
 }
 
-/** The steps of a resource, which add what AGENTS.md says about its options. They stay until the last such resource is destroyed. */
-export function agentsSteps(folder: string, { file }: Names, options: ResourceArguments): FileAction[] {
+/**
+ * The steps of a resource or a team, which add what AGENTS.md says about its options. They stay until the last of such a kind is
+ * destroyed.
+ *
+ * @param own the file in `src` that has its command
+ */
+export function agentsSteps(folder: string, own: string, options: ResourceArguments): FileAction[] {
   const { trash, history, nested = [], csv, import: imports, bulk } = options
-  const others = recordedIn(folder, `${file}.ts`)
+  const others = recordedIn(folder, own)
   const added: [isWanted: unknown, flag: RegExp, paragraph: readonly string[]][] = [
     [trash, / --trash\b/, paragraphs.trash],
     [history, / --history\b/, paragraphs.history],
@@ -64,11 +69,12 @@ export function agentsSteps(folder: string, { file }: Names, options: ResourceAr
   )
 }
 
-/** The commands that are recorded in src/actions, except in one file. */
+/** The commands that are recorded in src/actions and in the file of the team, except in one file. */
 function recordedIn(folder: string, except: string): string[] {
-  const actions = join(folder, 'src/actions')
-  if (!existsSync(actions)) return []
-  return readdirSync(actions, { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && name.replaceAll('\\', '/') !== except)
-    .flatMap((name) => /^\/\/ kit generate .*$/m.exec(readFileSync(join(actions, name), 'utf8')) ?? [])
+  const source = join(folder, 'src')
+  if (!existsSync(source)) return []
+  return readdirSync(source, { recursive: true, encoding: 'utf8' })
+    .map((name) => name.replaceAll('\\', '/'))
+    .filter((name) => /^(actions\/.*|[^/]*)\.ts$/.test(name) && name !== except)
+    .flatMap((name) => /^\/\/ kit generate .*$/m.exec(readFileSync(join(source, name), 'utf8')) ?? [])
 }

@@ -15,13 +15,13 @@ interface HistoryOptions {
  * The steps of the first model with a history: src/models/history_entry.ts, and the migration of its table. `kit destroy` undoes them
  * with the last one.
  *
- * @param own the file of the model that is generated or destroyed
+ * @param own the files of the models that are generated or destroyed
  * @param before the number of migrations that are written with it, and run before it
  */
 export function historySteps(
   folder: string,
   { history, now }: HistoryOptions,
-  own: string,
+  own: readonly string[],
   before: number,
 ): FileAction[] {
   return history && isFirstHistory(folder, own) ? historyFiles(folder, now, before) : []
@@ -37,8 +37,8 @@ export function historyFiles(folder: string, now?: Date, before = 0): FileAction
 }
 
 /** Whether no other model has a history. */
-export function isFirstHistory(folder: string, own: string): boolean {
+export function isFirstHistory(folder: string, own: readonly string[]): boolean {
   return !modelFiles(folder)
     .map((name) => `src/models/${name}.ts`)
-    .some((path) => path !== own && /^@History\(/m.test(readFileSync(join(folder, path), 'utf8')))
+    .some((path) => !own.includes(path) && /^@History\(/m.test(readFileSync(join(folder, path), 'utf8')))
 }

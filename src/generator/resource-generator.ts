@@ -136,58 +136,13 @@ export function planOf(
   generator: 'resource' | 'model' = 'resource',
 ): ResourcePlan {
   const application = isApi(readApplication(folder)) ? 'api' : 'web'
-  const ownerNames = options.owner === undefined ? undefined : modelNamesOf(options.owner)
-  const anyTeam = teamOf(folder)
-  const team = anyTeam?.names.model === ownerNames?.model ? anyTeam : undefined
-  const owner = team ? undefined : ownerNames
-  const parentWord = options.parent ?? team?.names.singular
-  const parent = parentWord === undefined ? undefined : existingNames(folder, parentWord)
+  const { parent, owner, team, anyTeam } = containersOf(folder, options)
   const names = namesOf(word, parent, options.singular)
-  const belongsTo = [...new Set([parent, owner, team?.names].flatMap((one) => one?.singular ?? []))]
-  const keys = belongsTo.map((singular) => `${singular}_id`)
   const hasVersion = options.locking ?? false
-  const hasTrash = options.trash ?? false
-  const hasHistory = options.history ?? false
-  const taken = [
-    ...belongsTo,
-    ...keys,
-    ...(hasVersion ? ['lock_version'] : []),
-    // MariaDB has the second one, for unique indexes.
-    ...(hasTrash ? ['deleted_at', 'outside_trash'] : []),
-  ]
-  const nested = parseNested(options.nested ?? [], names, taken, options.import === undefined ? 1 : 0)
-  const inNested = nested.flatMap(({ name, item }) => [name, item])
-  const parsed = parseAttributes(options.attributes ?? [], [...taken, ...inNested])
-  // Each owner has only one record of a singular resource, so that its values can only be unique among all owners.
-  const within = names.isSingular ? [] : keys
-  // A unique index of a table with a trash ignores trashed records, which no column can declare.
-  const attributes = within.length > 0 || hasTrash ? parsed.map(withoutUnique) : parsed
-  const list = parseList(
-    options,
-    attributes.filter(({ file }) => !file),
-  )
-  if (list && names.isSingular)
-    throw new CommandError('A singular resource has no list. Leave out --filter, --sort and --search.')
-  if (names.isSingular && (options.csv ?? options.import ?? options.bulk) !== undefined)
-    throw new CommandError('A singular resource has no list. Leave out --csv, --import and --bulk.')
-  if (names.isSingular && hasTrash)
-    throw new CommandError('A singular resource has no list, and so no trash. Leave out --trash.')
-  const accounts = accountsOf(folder)
+  const { singles, ...columns } = columnsOf(names, [parent, owner, team?.names], options)
+  const { attributes } = columns
   const routes = parseRoutes(options.route ?? [], names)
-  const uniques = withKeys(
-    [
-      ...parsed
-        .filter(({ isUnique }) => isUnique && (within.length > 0 || hasTrash))
-        .map(({ name }) => [name]),
-      ...(options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
-    ],
-    within,
-  )
-  const inside = uniques.map((columns) => columns.filter((name) => !keys.includes(name)))
-  const unique = [
-    ...attributes.filter(({ isUnique }) => isUnique).map(({ name }) => name),
-    ...inside.filter(({ length }) => length === 1).flat(),
-  ]
+  const accounts = accountsOf(folder)
   return {
     command: resourceCommand(generator, word, options),
     handlersCommand: resourceCommand(generator, word, {
@@ -198,18 +153,15 @@ export function planOf(
     application,
     names,
     model: options.useModel === undefined ? names : modelNamesOf(options.useModel),
-    attributes,
+    ...columns,
     routes,
-    uniques,
-    list,
-    many: parseMany(options, attributes, unique, routes),
-    nested,
+    many: parseMany(options, attributes, singles, routes),
     owner,
     team,
     home: parentsOf(names).some(({ model }) => model === anyTeam?.names.model) ? anyTeam : undefined,
     hasVersion,
-    hasHistory,
-    hasTrash,
+    hasHistory: options.history ?? false,
+    hasTrash: options.trash ?? false,
     accounts,
     publicAttributes: accounts ? publicAttributesOf(folder, accounts) : [],
     guards: parentsOf(names).filter((one) => hasPolicy(folder, one)),
@@ -217,6 +169,64 @@ export function planOf(
     ownerOf: (other) => ownerOfModel(folder, other),
     hasRoles: (other) => hasRoles(folder, other),
     enclosuresOf: (other) => enclosuresOfModel(folder, other),
+  }
+}
+
+/** The parent of the path, the user, or the team, to which the records of a resource belong. */
+function containersOf(folder: string, options: ResourceArguments) {
+  const owner = options.owner === undefined ? undefined : modelNamesOf(options.owner)
+  const anyTeam = teamOf(folder)
+  const team = anyTeam?.names.model === owner?.model ? anyTeam : undefined
+  const parent = options.parent ?? team?.names.singular
+  return {
+    parent: parent === undefined ? undefined : existingNames(folder, parent),
+    owner: team ? undefined : owner,
+    team,
+    /** The team of the application, to which the resource may belong by its parents only. */
+    anyTeam,
+  }
+}
+
+/**
+ * Parses the attributes, the lists of lines, the unique indexes, and what the list shows.
+ *
+ * @param containers what the records belong to
+ * @returns also the attributes whose values are unique by themselves, or within the containers (`singles`)
+ */
+function columnsOf(names: Names, containers: readonly (Names | undefined)[], options: ResourceArguments) {
+  const belongsTo = [...new Set(containers.flatMap((one) => one?.singular ?? []))]
+  const keys = belongsTo.map((singular) => `${singular}_id`)
+  const taken = [
+    ...belongsTo,
+    ...keys,
+    ...(options.locking ? ['lock_version'] : []),
+    // MariaDB has the second one, for unique indexes.
+    ...(options.trash ? ['deleted_at', 'outside_trash'] : []),
+  ]
+  const nested = parseNested(options.nested ?? [], names, taken, options.import === undefined ? 1 : 0)
+  const inNested = nested.flatMap(({ name, item }) => [name, item])
+  const parsed = parseAttributes(options.attributes ?? [], [...taken, ...inNested])
+  // Each owner has only one record of a singular resource, so that its values can only be unique among all owners.
+  const within = names.isSingular ? [] : keys
+  // A unique index of a table with a trash ignores trashed records, which no column can declare.
+  const needsIndex = within.length > 0 || options.trash === true
+  const attributes = needsIndex ? parsed.map(withoutUnique) : parsed
+  const declared = parsed.filter(({ isUnique }) => isUnique).map(({ name }) => name)
+  const indexed = [
+    ...(needsIndex ? declared.map((name) => [name]) : []),
+    ...(options.unique ?? []).map((columns) => parseUnique(columns, attributes, keys)),
+  ]
+  const uniques = withKeys(indexed, within)
+  const inside = uniques.map((columns) => columns.filter((name) => !keys.includes(name)))
+  return {
+    attributes,
+    nested,
+    uniques,
+    list: parseList(
+      options,
+      attributes.filter(({ file }) => !file),
+    ),
+    singles: [...(needsIndex ? [] : declared), ...inside.filter(({ length }) => length === 1).flat()],
   }
 }
 
@@ -261,7 +271,7 @@ function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments)
     ...setUpSteps(folder, plan, options),
     ...filesOf(folder, plan, RESOURCE_FILES, options),
     registration(plan.names),
-    ...agentsSteps(folder, plan.names, options),
+    ...agentsSteps(folder, `actions/${plan.names.file}.ts`, options),
   ]
 }
 
@@ -269,7 +279,10 @@ function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments)
 export function setUpSteps(folder: string, plan: ResourcePlan, options: ResourceArguments): FileAction[] {
   const own = `src/models/${plan.model.singular}.ts`
   const before = migrationsBefore(folder, plan.attributes)
-  return [...fileSteps(folder, plan.attributes, options, own), ...historySteps(folder, options, own, before)]
+  return [
+    ...fileSteps(folder, plan.attributes, options, own),
+    ...historySteps(folder, options, [own], before),
+  ]
 }
 
 /** Renders those of some files that a command writes. */
@@ -294,7 +307,7 @@ export function filesOf(
     history: plan.hasHistory,
     trash: plan.hasTrash,
   }
-  const historyBefore = plan.hasHistory && isFirstHistory(folder, `src/models/${model.singular}.ts`) ? 1 : 0
+  const historyBefore = plan.hasHistory && isFirstHistory(folder, [`src/models/${model.singular}.ts`]) ? 1 : 0
   const migration = migrationNames(
     folder,
     `create_${names.plural}`,
@@ -325,51 +338,28 @@ function hasRules({ attributes }: ResourcePlan): boolean {
 const TRASH_HANDLERS: readonly string[] = ['trash', 'restore', 'purge', 'findTrash']
 
 /** The combinations of options that a resource cannot have. */
-function rulesOf(
-  {
-    owner,
-    team,
-    home,
-    ownerOf,
-    hasRoles,
-    accounts,
-    hasVersion,
-    hasHistory,
-    hasTrash,
-    nested,
-    model,
-    names,
-    attributes,
-  }: ResourcePlan,
+function rulesOf(plan: ResourcePlan, options: ResourceArguments): Rule[] {
+  return [...rulesOfShape(plan, options), ...rulesOfModel(plan, options), ...rulesOfOwners(plan)]
+}
+
+/** The options that do not go with the path of a resource, or with a singular one. */
+function rulesOfShape(
+  { names, attributes, list, hasTrash, team, home }: ResourcePlan,
   options: ResourceArguments,
 ): Rule[] {
   const params = parentsOf(names).map(({ param }) => param)
   const fixed = attributes.find(({ name }) => params.includes(name))
-  const option =
-    owner || team
-      ? '--owner'
-      : hasVersion
-        ? '--locking'
-        : hasTrash
-          ? '--trash'
-          : nested.length > 0 && '--nested'
-  const key = owner && `${owner.singular}_id`
+  const { isSingular } = names
   return [
+    [isSingular && list, 'A singular resource has no list. Leave out --filter, --sort and --search.'],
     [
-      option && (options.useModel !== undefined || options.skipModel),
-      `${option} adds ${option === '--nested' ? 'a list' : 'a column'} to the model. Generate the resource without --use-model and --skip-model.`,
+      isSingular && (options.csv ?? options.import ?? options.bulk) !== undefined,
+      'A singular resource has no list. Leave out --csv, --import and --bulk.',
     ],
-    [
-      hasHistory && (options.useModel !== undefined || options.skipModel),
-      '--history declares @History() on the model. Generate the resource without --use-model and --skip-model.',
-    ],
+    [isSingular && hasTrash, 'A singular resource has no list, and so no trash. Leave out --trash.'],
     [
       fixed,
       `The path ${names.fullPath} sets ${fixed?.name}, so no request could choose another one. Use another name, like other_${fixed?.reference?.property ?? fixed?.name}.`,
-    ],
-    [
-      options.useModel !== undefined && (ownerOf(model) || hasRoles(model)),
-      `Each ${model.model} has an owner, whose policy the handlers must ask. Write this resource by hand, with src/policies/${model.singular}.ts.`,
     ],
     [
       names.fullPath === '/up',
@@ -379,8 +369,47 @@ function rulesOf(
       options.singular && (team || home),
       `A singular resource has no path below ${team?.names.words.aOne}. Generate it without --singular.`,
     ],
+  ]
+}
+
+/** The options that do not go with a model that exists. */
+function rulesOfModel(
+  { owner, team, ownerOf, hasRoles, hasVersion, hasHistory, hasTrash, nested, model }: ResourcePlan,
+  options: ResourceArguments,
+): Rule[] {
+  const keepsModel = options.useModel !== undefined || options.skipModel
+  const columns = [
+    [owner ?? team, '--owner'],
+    [hasVersion, '--locking'],
+    [hasTrash, '--trash'],
+  ]
+  const added = columns.find(([is]) => is)?.[1]
+  return [
     [
-      home && !team && !owner && names.parent?.model === home.names.model,
+      added && keepsModel,
+      `${added} adds a column to the model. Generate the resource without --use-model and --skip-model.`,
+    ],
+    [
+      nested.length > 0 && keepsModel,
+      '--nested adds a list to the model. Generate the resource without --use-model and --skip-model.',
+    ],
+    [
+      hasHistory && keepsModel,
+      '--history declares @History() on the model. Generate the resource without --use-model and --skip-model.',
+    ],
+    [
+      options.useModel !== undefined && (ownerOf(model) || hasRoles(model)),
+      `Each ${model.model} has an owner, whose policy the handlers must ask. Write this resource by hand, with src/policies/${model.singular}.ts.`,
+    ],
+  ]
+}
+
+/** The owners and teams that do not go together with a parent. */
+function rulesOfOwners({ owner, team, home, accounts, names }: ResourcePlan): Rule[] {
+  const { parent } = names
+  return [
+    [
+      home && !team && !owner && parent?.model === home.names.model,
       `The roles of the ${home?.names.words.one} decide about its records. Use --owner ${home?.names.singular} instead of --parent ${home?.names.singular}.`,
     ],
     [
@@ -393,8 +422,8 @@ function rulesOf(
       `The owner of a record is the signed-in ${accounts?.words.one}. Use --owner ${accounts?.singular}.`,
     ],
     [
-      owner && names.parent?.singular === owner.singular,
-      `--parent and --owner would both add the column ${key}. Remove one of the two options.`,
+      owner && parent?.singular === owner.singular,
+      `--parent and --owner would both add the column ${owner?.singular}_id. Remove one of the two options.`,
     ],
   ]
 }

@@ -129,18 +129,7 @@ function handlerLocals(
     ].filter((name) => !(names.isSingular && name === 'list') && (hasPages || !FORMS.includes(name))),
     /** The path of an item in doc comments. */
     itemPath: names.isSingular ? names.fullPath : `${names.fullPath}/{${names.param}}`,
-    /** The options of `@Resource`. */
-    resourceOptions: [
-      names.isSingular && 'singular: true',
-      `model: ${model.model}`,
-      // The attributes that a request may set.
-      `fields: [${[...attributes, ...plan.nested].map(({ name }) => quote(name)).join(', ')}]`,
-      (owner || team) && `policy: ${model.model}Policy`,
-      ...manyOptions(plan),
-      hasPagesBeside(plan) && 'pages: false',
-    ]
-      .filter(Boolean)
-      .join(', '),
+    resourceOptions: resourceOptionsOf(plan, attributes),
     /** The variables that a handler takes from the result of `ctx.paginate`. */
     paginated: [`records: ${names.many}`, hasPages && 'pagination', hasPages && needsQuery(plan) && 'query']
       .filter(Boolean)
@@ -169,6 +158,22 @@ function handlerLocals(
     kitImports: kitImports(plan),
     models: modelImportsOf([model, ...(kind === 'api' ? [] : choices), ...nesting.parents], file),
   }
+}
+
+/** The options of `@Resource`. */
+function resourceOptionsOf(plan: ResourcePlan, attributes: readonly Attribute[]): string {
+  const { names, model, owner, team, nested } = plan
+  return [
+    names.isSingular && 'singular: true',
+    `model: ${model.model}`,
+    // The attributes that a request may set.
+    `fields: [${[...attributes, ...nested].map(({ name }) => quote(name)).join(', ')}]`,
+    (owner || team) && `policy: ${model.model}Policy`,
+    ...manyOptions(plan),
+    hasPagesBeside(plan) && 'pages: false',
+  ]
+    .filter(Boolean)
+    .join(', ')
 }
 
 /** The methods of a policy, with the role from which on they allow something. Deleting needs one role more than writing. */
@@ -256,8 +261,10 @@ function headingLocals(
   return {
     /** The heading of a page. */
     heading: title ? title.show(names.one, model.singular) : `= t('${names.ids.one}')`,
-    /** The texts of the links from the form of a record to its page, and to that of its parent. The form may have an empty title. */
-    backToItem: title ? `= ${names.one}.${title.name} || t('${names.ids.one}')` : `= t('${names.ids.one}')`,
+    /** The texts of the links from the form of a record to its page, and to that of its parent. The form may have a blank title. */
+    backToItem: title
+      ? `= ${names.one}.${title.name} && ${names.one}.${title.name}.trim() || t('${names.ids.one}')`
+      : `= t('${names.ids.one}')`,
     backToParent:
       names.parent &&
       `= ${titleOfParent ? `${names.parent.one}.${titleOfParent}` : `t('${names.parent.ids.one}')`}`,

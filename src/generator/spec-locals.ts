@@ -34,16 +34,83 @@ export function specLocals(
 ) {
   const { names, model, owner, home, accounts, ownerOf, hasRoles } = plan
   const file = `spec/actions/${names.file}`
-  const record = specVariable(names)
-  const containers = containersOf(plan, parents)
-  const keys = [
-    ...containers.map((one) => `${one.singular}_id: ${specVariable(one)}.id`),
-    ...(owner ? [`${owner.singular}_id: owner.id`] : []),
-  ]
-  const referred = referredOf(attributes, plan, parents)
-  const nested = nestedOf(plan, parents)
-  const users = usersOf(file, plan)
-  const description = [
+  const described: Described = {
+    plan,
+    parents,
+    attributes,
+    query,
+    record: specVariable(names),
+    keys: [
+      ...containersOf(plan, parents).map((one) => `${one.singular}_id: ${specVariable(one)}.id`),
+      ...(owner ? [`${owner.singular}_id: owner.id`] : []),
+    ],
+    referred: referredOf(attributes, plan, parents),
+    nested: nestedOf(plan, parents),
+    users: usersOf(file, plan),
+  }
+  const { keys, referred, nested, users } = described
+  const description = descriptionOf(described)
+  const made = parents.map((it, index) => {
+    const around = [parents[index - 1], index > 1 && hasRoles(it) ? parents[0] : undefined]
+    return `${specVariable(it)} = ${make(it, around, ownerOf(it))}`
+  })
+  const hasOwner = [...description, ...made].some((line) => line.includes('owner.id'))
+  const ownedBy = hasOwner ? accounts : undefined
+  const setup = setupOf(plan, made, hasOwner, keys)
+  // Members of a team are made without their model.
+  const others = [...referred, ...nested.referred]
+    .flatMap(({ models }) => models)
+    .filter((one) => !home || one.model !== accounts?.model)
+  return {
+    ...specPaths(file, model),
+    models: modelImportsOf([model, ...parents, ...others, ...(ownedBy ? [ownedBy] : [])], file),
+    users,
+    variables: [
+      ...(ownedBy ? [`owner: ${ownedBy.model}`] : []),
+      ...parents.map((it) => `${specVariable(it)}: ${it.model}`),
+    ],
+    setup,
+    isInTeam: setup.some((line) => line.includes('signInFor(')),
+    /** The helpers of a team that the spec calls. */
+    teamHelpers: [...setup, ...description].some((line) => line.includes('makeMember('))
+      ? '{ makeMember } from '
+      : '',
+    description,
+    example: exampleOf(described),
+  }
+}
+
+/** The parts of the description of a resource. */
+interface Described {
+  plan: ResourcePlan
+  parents: Nesting['parents']
+  attributes: readonly Attribute[]
+  query: readonly string[]
+  record: string
+  /** The keys of the parent and the owner. */
+  keys: readonly string[]
+  referred: ReturnType<typeof referredOf>
+  nested: ReturnType<typeof nestedOf>
+  users: ReturnType<typeof usersOf>
+}
+
+/** The test that shows how to add one's own. It needs an attribute that looks the same in a model and in JSON. */
+function exampleOf({ plan: { names, model }, parents, attributes, record, keys }: Described) {
+  const text = attributes.find(({ kind, name }) => kind === 'string' && !name.endsWith('email'))
+  const shown = text ? [`${text.name}: ${text.samples.json}`] : []
+  return {
+    record,
+    made: `await factory.make(${model.model}${argumentOf([...keys, ...shown])})`,
+    path: names.isSingular ? quote(names.fullPath) : `\`${pathOf(names, parents)}/\${${record}.id}\``,
+    shown: [`id: ${record}.id`, ...shown].join(', '),
+  }
+}
+
+/** The lines of the description that `describeResource` gets. */
+function descriptionOf(described: Described): string[] {
+  const { plan, parents, attributes, query, record, keys, referred, nested, users } = described
+  const { names, model } = plan
+  return [
     `name: ${quote(names.singular)},`,
     names.parent ? `path: () => \`${pathOf(names, parents)}\`,` : `path: ${quote(names.fullPath)},`,
     `make: (given: Partial<${model.model}>) => factory.make(${model.model}, given),`,
@@ -63,48 +130,6 @@ export function specLocals(
         ]
       : []),
   ]
-  const made = parents.map((it, index) => {
-    const around = [parents[index - 1], index > 1 && hasRoles(it) ? parents[0] : undefined]
-    return `${specVariable(it)} = ${make(it, around, ownerOf(it))}`
-  })
-  const hasOwner = [...description, ...made].some((line) => line.includes('owner.id'))
-  const setup = setupOf(plan, made, hasOwner, keys)
-  // The example needs an attribute that looks the same in a model and in JSON.
-  const text = attributes.find(({ kind, name }) => kind === 'string' && !name.endsWith('email'))
-  const shown = text ? [`${text.name}: ${text.samples.json}`] : []
-  return {
-    ...specPaths(file, model),
-    models: modelImportsOf(
-      [
-        model,
-        ...parents,
-        // Members of a team are made without their model.
-        ...[...referred, ...nested.referred]
-          .flatMap(({ models }) => models)
-          .filter((one) => !home || one.model !== accounts?.model),
-        ...(accounts && hasOwner ? [accounts] : []),
-      ],
-      file,
-    ),
-    users,
-    variables: [
-      ...(accounts && hasOwner ? [`owner: ${accounts.model}`] : []),
-      ...parents.map((it) => `${specVariable(it)}: ${it.model}`),
-    ],
-    setup,
-    isInTeam: setup.some((line) => line.includes('signInFor(')),
-    /** The helpers of a team that the spec calls. */
-    teamHelpers: [...setup, ...description].some((line) => line.includes('makeMember('))
-      ? '{ makeMember } from '
-      : '',
-    description,
-    example: {
-      record,
-      made: `await factory.make(${model.model}${argumentOf([...keys, ...shown])})`,
-      path: names.isSingular ? quote(names.fullPath) : `\`${pathOf(names, parents)}/\${${record}.id}\``,
-      shown: [`id: ${record}.id`, ...shown].join(', '),
-    },
-  }
 }
 
 /** The records that contain the record: the parent, and the team whose roles decide. */

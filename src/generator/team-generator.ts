@@ -2,12 +2,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { CommandError, problemIn } from '../command-errors.js'
-import { agentsStep, paragraphs } from './agents.js'
+import { agentsStep, agentsSteps, paragraphs } from './agents.js'
 import { accountsOf, publicAttributesOf, readApplication, teamOf, textOf } from './application.js'
 import { commandLine, recordedCommand } from './arguments/command-line.js'
 import { isName, namesOf, type Names } from './arguments/names.js'
 import { destructionOf, importersOf, type Destruction, type HasRun } from './destruction.js'
 import type { EditFile, FileAction } from './files/files.js'
+import { historySteps, isFirstHistory } from './history-steps.js'
 import { importing, insertion } from './files/insertion.js'
 import { breakLongLines, listOf, modelImportsOf, quote } from './files/lines.js'
 import { applicationName, isApi, registration } from './files/registration.js'
@@ -28,6 +29,8 @@ export interface TeamArguments {
   api?: boolean
   /** Whether the model of the team has a version (no). */
   locking?: boolean
+  /** Whether each change of the team, its members and invitations is recorded (no). */
+  history?: boolean
   /** The time of the migration. */
   now?: Date
 }
@@ -40,6 +43,7 @@ export function withTeamArguments(command: Command): Command {
     .option('--write <role>', 'lowest role that creates and changes records (default: the lowest)')
     .option('--api', 'handlers for JSON and XML, and no pages of the team and its members')
     .option('--locking', 'add a version, so that a change never overwrites another one')
+    .option('--history', 'record each change of a team, its members and invitations')
 }
 
 /**
@@ -124,10 +128,13 @@ function stepsOf(folder: string, word: string, options: TeamArguments): FileActi
     ],
   ])
   if (problem || !users) throw new CommandError(problem ?? '')
-  const migration = migrationNames(folder, `create_${names.plural}`, options.now)
+  const models = [names.singular, 'membership', 'invitation'].map((name) => `src/models/${name}.ts`)
+  const historyBefore = options.history && isFirstHistory(folder, models) ? 1 : 0
+  const migration = migrationNames(folder, `create_${names.plural}`, options.now, historyBefore)
   const command = commandLine('team', [word], withTeamArguments, { ...options })
   const locals = {
     ...localsOf(folder, names, users, options.locking),
+    hasHistory: options.history,
     command,
     roles,
     isApi: application === 'api',
@@ -144,12 +151,14 @@ function stepsOf(folder: string, word: string, options: TeamArguments): FileActi
     { ...locals, manager: roles[1], migrationClass: migration.className },
   )
   return [
+    ...historySteps(folder, options, models, 0),
     ...files,
     ...files.flatMap((file) => (file.path.startsWith('locales/') ? translationActions(folder, file) : [])),
     ...editsOf(names, applicationName(readApplication(folder)) ?? 'app'),
     ...(kind === 'web' ? pageEdits(names) : []),
     ...(locals.hasTokens ? tokenEdits(names) : []),
     ...agentsStep(folder, paragraphs.team(names)),
+    ...agentsSteps(folder, `${names.plural}.ts`, { history: options.history ?? false }),
   ]
 }
 

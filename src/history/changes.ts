@@ -81,13 +81,13 @@ export function rowOfRecord(
     ({ column }) =>
       !column ||
       (old && isDeepStrictEqual(old[column.databaseName], row[column.databaseName])) ||
-      isStoredAs(column, row[column.databaseName]),
+      storesExactly(column, row[column.databaseName]),
   )
   return isKnown ? { values, raw: before?.raw ?? values } : undefined
 }
 
 /** Whether a column stores exactly a value, in the form in which it is read again. */
-function isStoredAs(column: ColumnMetadata, value: unknown): boolean {
+function storesExactly(column: ColumnMetadata, value: unknown): boolean {
   if (value === undefined || value === null) return true
   if (column.transformer || column.isArray) return false
   const kind = kindOf(column.type)

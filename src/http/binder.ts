@@ -1,11 +1,11 @@
-import type { ClassConstructor } from 'class-transformer'
 import { fieldValue, textValue } from '../common/input-values.js'
-import type { FileReader } from './body/uploads.js'
 import { lineAttributes, type Attribute } from '../models/attributes/attributes.js'
 import type { NestedList } from '../models/attributes/nested-lists.js'
 import { loadedElements, setPlace } from '../models/record-state.js'
 import { wrongNumber } from '../models/validation/validation.js'
 import { BadRequest } from '../errors.js'
+import { createObject, isBlank, isFields, valuesOf, type Submission } from './submission.js'
+import { noteSentRows, readRows, type SentRow } from './sent-rows.js'
 import type { FileAttribute, FileProblem } from '../models/attributes/file-attributes.js'
 import { coerce, unreadable } from '../models/attributes/coerce.js'
 import { plainAttributesOf } from '../models/attributes/plain-attributes.js'
@@ -15,20 +15,6 @@ import {
   hasTransformMetadata,
   transformRules,
 } from '../models/attributes/transform-metadata.js'
-
-/** The submitted data of a request. */
-export interface Submission {
-  /** The parsed body. */
-  body: unknown
-  /** Whether the body is JSON. If not, a string for a JSON column is parsed as JSON. */
-  isJson: boolean
-  /** Whether the body is a form. If a form repeats a field, the last value wins. */
-  isForm: boolean
-  /** The time zone of datetimes without an offset (UTC). */
-  timeZone?: string
-  /** Reads the files of the request. */
-  readFiles?: FileReader | undefined
-}
 
 /** A field whose value could not be read as its column's type. */
 export interface UnreadableField {
@@ -176,10 +162,10 @@ function readNested(
 
 /** Binds the entries of a list to the lines of a record, or to new ones. */
 function readLines(record: object, list: NestedList, value: unknown, submission: Submission): unknown {
-  const entries = isBlank(value) ? [] : valuesOf(value, submission)?.filter((entry) => !isBlank(entry))
-  if (!entries?.every(isFields)) return unreadable
+  const read = readRows(list, value, submission)
+  if (!read) return unreadable
+  const { rows, blank } = read
   const attributes = lineAttributes(list)
-  const rows = submission.isForm ? rowsOf(list, attributes, entries, submission) : entries.map(toRow)
   const count = rows.filter(({ isRemoved }) => !isRemoved).length
   if (count > list.max) return new RefusedLines(wrongNumber(list, count))
   const known = new Map(linesIn(record, list).map((line) => [String(Reflect.get(line, 'id')), line]))
@@ -194,29 +180,8 @@ function readLines(record: object, list: NestedList, value: unknown, submission:
     if (id !== '' && !found) unreadableFields.set(line, [unknownLine(sentId, place)])
     return { line, isRemoved }
   })
-  const blank = entries.length - rows.length
-  sentRows.set(record, new Map(sentRows.get(record)).set(list.name, { rows: sent, blank }))
+  noteSentRows(record, list.name, { rows: sent, blank })
   return sent.flatMap(({ line, isRemoved }) => (isRemoved ? [] : line))
-}
-
-/** A row of a form that was sent. */
-export interface SentRow {
-  line: object
-  /** Whether the row's box "Remove" is ticked. */
-  isRemoved: boolean
-}
-
-/** The rows of a list that was sent, and the number of those that were blank. */
-export interface SentRows {
-  rows: readonly SentRow[]
-  blank: number
-}
-
-const sentRows = new WeakMap<object, Map<string, SentRows>>()
-
-/** The rows of a list that a request has sent, also those that it removes; undefined if it has sent none. */
-export function sentRowsOf(record: object, name: string): SentRows | undefined {
-  return sentRows.get(record)?.get(name)
 }
 
 /** The error of a list with too many lines. */
@@ -238,53 +203,6 @@ function linesIn(record: object, { name }: NestedList): object[] {
   return all.filter(isFields).filter((line) => line['id'] !== undefined)
 }
 
-/** A row of a body, and its place in it. */
-interface Row {
-  fields: Record<string, unknown>
-  place: number
-  isRemoved: boolean
-}
-
-function toRow(fields: Record<string, unknown>, place: number): Row {
-  return { fields, place, isRemoved: false }
-}
-
-/** The rows of a form. Leaves out new ones that are blank, as they were offered, or removed. */
-function rowsOf(
-  list: NestedList,
-  attributes: readonly Attribute[],
-  entries: readonly Record<string, unknown>[],
-  submission: Submission,
-): Row[] {
-  const offered = createObject(list.line)
-  const isOffered = (fields: Record<string, unknown>, { name, kind }: Attribute) => {
-    const value = (valuesOf(fields[name], submission) ?? []).at(-1)
-    const before: unknown = Reflect.get(offered, name)
-    if (value === undefined || isBlank(value)) return true
-    if (kind === 'bool' && value === 'false') return before !== true
-    return value === fieldValue(before, kind, submission.timeZone ?? 'UTC')
-  }
-  return entries.flatMap((fields, place) => {
-    const isRemoved = [fields['_remove']].flat().at(-1) === 'true'
-    const isNew = fields['id'] === undefined || isBlank(fields['id'])
-    if (isNew && (isRemoved || attributes.every((one) => isOffered(fields, one)))) return []
-    return { fields, place, isRemoved }
-  })
-}
-
-function isBlank(value: unknown): boolean {
-  return typeof value === 'string' && value.trim() === ''
-}
-
-function isFields(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-/** The cast is correct, because the class of a body can be instantiated without arguments. */
-function createObject(type: Function): object {
-  return new (type as ClassConstructor<object>)()
-}
-
 /** Reads a list. Empty strings are ignored: a form sends an empty list as one. Repeated ids count once. */
 function readList(value: unknown, attribute: Attribute, submission: Submission): unknown {
   const values = valuesOf(value, submission)
@@ -292,13 +210,6 @@ function readList(value: unknown, attribute: Attribute, submission: Submission):
     .map((item) => (item === null ? unreadable : coerce(item, attribute, submission.timeZone)))
   if (!values || values.includes(unreadable)) return unreadable
   return attribute.kind === 'uuid' ? [...new Set(values)] : values
-}
-
-/** The submitted values of a list, else undefined. A form may send one or an object, XML one element. */
-function valuesOf(value: unknown, { isJson, isForm }: Submission): unknown[] | undefined {
-  if (Array.isArray(value)) return value
-  if (isForm && typeof value === 'object' && value !== null) return Object.values(value)
-  return isJson ? undefined : [value]
 }
 
 /** Returns the attributes of a record that the request has set, with their values before. */

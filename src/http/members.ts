@@ -16,7 +16,7 @@ import { visitorCookies } from './private-responses.js'
 import { setPageHeaders } from './page-headers.js'
 import { compareVersion } from './preconditions.js'
 import { chooseFormat, respond, type Responses } from './responder.js'
-import { pathKeysOf, writableAttributes } from './writable.js'
+import { pathKeysOf, writableAttributes } from './writable-attributes.js'
 
 declare module '../context.js' {
   interface ContextMembers extends HttpMembers {}

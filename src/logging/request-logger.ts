@@ -41,8 +41,8 @@ export function addLogFields(ctx: Context | JobContext, fields: object): void {
 }
 
 /** The fields that were added to the line that is written after the response, or when a job has finished. */
-export function addedLogFields(ctx: Context | JobContext): object | undefined {
-  return loggers.get(ctx)?.fields
+export function addedLogFields(ctx: Context | JobContext): object {
+  return loggers.get(ctx)?.fields ?? {}
 }
 
 /** Adds fields to each line of the log of a request or a job. */

@@ -22,6 +22,8 @@ const texts: readonly AttributeKind[] = ['string', 'text', 'json', 'enum']
 
 const decimals: readonly AttributeKind[] = ['decimal', 'float']
 
+const numbers: readonly AttributeKind[] = [...decimals, 'int', 'bigint']
+
 /** Writes a value as JSON has it. Returns an empty cell for null. */
 export function writeCell(value: unknown, kind: AttributeKind, { separator, hasComma }: Dialect): string {
   let text = textOf(value)
@@ -41,6 +43,11 @@ export function readCell(cell: string, kind: AttributeKind, separator: string): 
   if (decimals.includes(kind) && /^\s*[+-]?\d*,\d+(e[+-]?\d+)?\s*$/i.test(cell)) return cell.replace(',', '.')
   const [, day = '', month = '', year] = /^\s*(\d{1,2})\.(\d{1,2})\.(\d{4})\s*$/.exec(cell) ?? []
   return kind === 'date' && year ? `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}` : cell
+}
+
+/** Whether a number such as `1.000` may have a point for thousands, because the semicolon separates cells. */
+export function hasUnclearPoint(cell: string, kind: AttributeKind, separator: string): boolean {
+  return separator === ';' && numbers.includes(kind) && /^\s*[+-]?\d{1,3}(\.\d{3})+\s*$/.test(cell)
 }
 
 function textOf(value: unknown): string {

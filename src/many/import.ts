@@ -9,7 +9,7 @@ import type { DeclaredRoute, RouteResource } from '../routing/declared-route.js'
 import { translate, violationsOf } from '../records/violations.js'
 import { WaitingInserts } from '../records/waiting-inserts.js'
 import { Calls } from './calls.js'
-import { readCell } from './cells.js'
+import { hasUnclearPoint, readCell } from './cells.js'
 import { CsvFile, UnreadableFile, type Line } from './csv-file.js'
 import { Heading, type Known } from './heading.js'
 import { findByTexts, type RecordsByText } from './lookups.js'
@@ -168,19 +168,21 @@ class Import {
   ): Promise<ValidationErrors | undefined> {
     const { columns, heading, seen } = this
     const body: Record<string, unknown> = {}
-    const unknown: string[] = []
+    const own = new ValidationErrors()
     let existing: Model | undefined
     if (cells.some((cell, index) => cell !== '' && !columns[index])) return errorAt('base', 'csv.cells')
     for (const [index, column] of columns.entries()) {
       if (!column || column.use === 'ignored') continue
       const { use, sets, name, reference } = column
       const text = this.read(cells, index)
+      if (hasUnclearPoint(text, column.kind, this.separator))
+        own.add(sets, 'csv.thousands', undefined, { cell: text })
       const record = found.get(column)?.get(text)
       const [key] = reference?.relation?.joinColumns ?? []
       if (use === 'field') body[name] = text
       if (use === 'reference')
         body[sets] = record ? key?.referencedColumn?.getEntityValue(record) : text && noId
-      if (use === 'reference' && text !== '' && !record) unknown.push(sets)
+      if (use === 'reference' && text !== '' && !record) own.add(sets, 'reference')
       if (sets !== heading.key || text === '') continue
       if (use === 'id' && !record) return errorAt(name, 'reference')
       const value = record?.id ?? text
@@ -190,9 +192,7 @@ class Import {
       existing = record
     }
     const others = await this.call(calls, line, existing, body)
-    if (!others && unknown.length === 0) return undefined
-    const own = new ValidationErrors()
-    for (const field of unknown) own.add(field, 'reference')
+    if (!others && own.isEmpty) return undefined
     this.ctx.translateErrors(own)
     return this.nameColumns([...(others?.fields ?? []), ...own.fields])
   }
@@ -250,7 +250,11 @@ class Import {
   private async respondWithErrors(): Promise<void> {
     const { ctx, wrong, counts } = this
     const id = wrong.length < maxProblems ? 'kit.import.errors' : 'kit.import.first_errors'
-    const detail = ctx.t(id, { count: wrong.length, total: counts.lines })
+    const detail = ctx.t(id, {
+      count: wrong.length,
+      // The lines of an unreadable file are not counted.
+      total: Math.max(counts.lines, wrong.length),
+    })
     const lines = wrong.map(({ line, errors }) => ({ line, ...problemsOf(errors) }))
     await respondWithProblems(ctx, { detail, lines }, () => renderPage(ctx, { detail, lines }))
   }

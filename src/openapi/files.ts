@@ -1,4 +1,4 @@
-import { filesOf, type FileAttribute } from '../extension.js'
+import { filesOf, filesOfLines, type FileAttribute } from '../extension.js'
 import type { DeclaredRoute } from '../index.js'
 import { listSchema, nullable, type Schema } from './values.js'
 
@@ -32,16 +32,31 @@ export function filesOfRoute({ resource }: DeclaredRoute): readonly FileAttribut
   return filesOf(model).filter(({ name }) => fields.includes(name))
 }
 
-/** The multipart form of a route: its fields, and its files with the types that they accept. */
-export function fileForm(fields: Schema | undefined, files: readonly FileAttribute[]): Schema {
+/** The patterns of the parts with files of lines that the requests of a resource can have. */
+export function partsOfLines({ resource }: DeclaredRoute): string[] {
+  const isWritten = ['create', 'update'].includes(resource?.action ?? '')
+  return isWritten ? filesOfLines(resource?.model, resource?.fields).map(({ part }) => part) : []
+}
+
+/** The multipart form of a route: its fields, its files with the types that they accept, and the files of lines. */
+export function fileForm(
+  fields: Schema | undefined,
+  files: readonly FileAttribute[],
+  partsOfLines: readonly string[],
+): Schema {
+  const file = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' }
   const properties = files.map(({ name, isList }) => {
-    const file = { type: 'string', format: 'binary', contentMediaType: 'application/octet-stream' }
     return [name, isList ? { type: 'array', items: file } : file] as const
   })
   const encoding = files.flatMap(({ name, types }) =>
     types.length > 0 ? [[name, { contentType: types.join(', ') }] as const] : [],
   )
-  const form = { type: 'object', properties: Object.fromEntries(properties) }
+  const patternProperties = Object.fromEntries(partsOfLines.map((part) => [part, file]))
+  const form = {
+    type: 'object',
+    properties: Object.fromEntries(properties),
+    ...(partsOfLines.length > 0 && { patternProperties }),
+  }
   return {
     schema: fields ? { allOf: [fields, form] } : form,
     ...(encoding.length > 0 && { encoding: Object.fromEntries(encoding) }),

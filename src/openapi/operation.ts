@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { DeclaredRoute, HeaderDescription, MiddlewareDescription, RouteResponse } from '../index.js'
 import { isEntity, itemName, pathKeysOf, versionOf, type Declarations } from '../extension.js'
-import { fileForm, filesOfRoute } from './files.js'
+import { fileForm, filesOfRoute, partsOfLines } from './files.js'
 import { listParameters } from './lists.js'
 import { manyOperation } from './many.js'
 import { ACTIONS, capitalize, operationNames } from './names.js'
@@ -45,10 +45,13 @@ export class Operation {
     ]
     const body = many ? undefined : this.bodySchema(given.operationId, item)
     const stored = many ? [] : filesOfRoute(this.route)
+    const parts = many ? [] : partsOfLines(this.route)
     const content = {
       ...(body && inFormats(body)),
       ...many?.content,
-      ...(stored.length > 0 && { 'multipart/form-data': fileForm(this.formFields(item), stored) }),
+      ...(stored.length + parts.length > 0 && {
+        'multipart/form-data': fileForm(this.formFields(item), stored, parts),
+      }),
       ...(files.length > 0 && { 'multipart/form-data': { schema: withFiles(body, files) } }),
     }
     return {

@@ -17,7 +17,7 @@ const instanceOf = memoizeByObject((policy: PolicyClass) => new policy())
  * @throws PolicyWithoutScope if its scope is not a plain object or a list of them, or if a value is missing
  *   in it, because a missing value would select every record
  */
-export function scopeOf(policy: PolicyClass, user: unknown, model?: Function): Conditions {
+export function scopeOfPolicy(policy: PolicyClass, user: unknown, model?: Function): Conditions {
   const scope: unknown = instanceOf(policy).scope(user, model)
   if (scope === nothing) return noRecords
   const alternatives: unknown[] = [scope].flat()

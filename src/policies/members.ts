@@ -19,7 +19,7 @@ import {
   NotAwaited,
   UnknownAbility,
 } from '../errors.js'
-import { isAbility, isAllowed, scopeOf } from './abilities.js'
+import { isAbility, isAllowed, scopeOfPolicy } from './abilities.js'
 import type { PolicyClass } from './policy.js'
 
 declare module '../context.js' {
@@ -173,7 +173,7 @@ export function policyMembers(policies: Policies): PolicyMembers & ThisType<Cont
     scopeFor(model, where) {
       if (policies.size === 0 || typeof model !== 'function' || isUnscoped in this) return undefined
       const policy = policyOf(this, policies, model)
-      return policy ? scopeOf(policy, userOf(this), model) : inheritScope(this, model, where)
+      return policy ? scopeOfPolicy(policy, userOf(this), model) : inheritScope(this, model, where)
     },
 
     noteFound(record) {

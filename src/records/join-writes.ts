@@ -1,6 +1,6 @@
 import { In, type EntityManager, type EntityMetadata, type ObjectLiteral } from 'typeorm'
 import { ValidationErrors } from '../errors.js'
-import { permitQuery } from '../database/queries/guard.js'
+import { permitQuery } from '../database/queries/statement-guards.js'
 import { humanize } from '../naming/words.js'
 import { isId } from '../models/ids.js'
 import type { Model } from '../models/model.js'

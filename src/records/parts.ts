@@ -8,9 +8,14 @@ export async function inParts<Key, Result>(
 ): Promise<readonly Result[]> {
   if (keys.length <= maxKeys) return keys.length > 0 ? query(keys) : []
   const results: (readonly Result[])[] = []
-  for (let start = 0; start < keys.length; start += maxKeys)
-    results.push(await query(keys.slice(start, start + maxKeys)))
+  for (const part of splitInParts(keys)) results.push(await query(part))
   return results.flat()
+}
+
+/** Divides a list into parts of at most some elements. */
+export function splitInParts<Item>(items: readonly Item[], most = maxKeys): (readonly Item[])[] {
+  const length = Math.ceil(items.length / most)
+  return Array.from({ length }, (_part, index) => items.slice(index * most, (index + 1) * most))
 }
 
 /** Whether there are more keys than one statement may contain. */

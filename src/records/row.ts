@@ -11,7 +11,7 @@ import { DriverUtils } from 'typeorm/driver/DriverUtils.js'
 import { memoizeByObject } from '../common/memoize.js'
 import { RecordNotFound, VersionConflict } from '../errors.js'
 import { engineOf } from '../database/engines/engines.js'
-import { permit } from '../database/queries/guard.js'
+import { permit } from '../database/queries/statement-guards.js'
 import { inSavepoint, TransactionManager } from '../database/transactions/transaction-manager.js'
 import { kindOf } from '../models/attributes/attributes.js'
 import { Model } from '../models/model.js'
@@ -19,6 +19,7 @@ import { otherSubscribers } from '../models/model-subscriber.js'
 import { isUnchanged } from '../models/record-state.js'
 import { read, readerOf, run, type Row } from './fast-path/fast-path.js'
 import { lockClause } from './locking.js'
+import { splitInParts } from './parts.js'
 import { waitingInsertsOf, type InsertingRows, type WaitingInserts } from './waiting-inserts.js'
 
 /** Returns what reads and writes the rows of a model, one at a time. */
@@ -354,19 +355,23 @@ export class Rows implements InsertingRows {
   /**
    * Updates the columns of records that differ from their rows, by one statement if `isWrittenTogether`.
    *
-   * @param changed each record with the values of its row, in the order of `valuesOf`
+   * @param storedIn returns the values of a record's row, in the order of `valuesOf`
    */
   async updateAll(
     tx: EntityManager,
-    changed: readonly (readonly [Model, readonly unknown[]])[],
+    records: readonly Model[],
+    storedIn: (record: Model) => readonly unknown[],
   ): Promise<void> {
     if (!this.isWrittenTogether) {
       const options = { lock: false, changesMore: false }
-      for (const [record] of changed) await this.update({ tx, isAlone: true }, record, options)
+      for (const record of records) await this.update({ tx, isAlone: true }, record, options)
       return
     }
-    for (const [record] of changed) await listenersOf(record).stampUpdate()
-    const all = changed.map(([record, row]) => ({ record, changes: new Map(this.changesOf(record, row)) }))
+    for (const record of records) await listenersOf(record).stampUpdate()
+    const all = records.map((record) => ({
+      record,
+      changes: new Map(this.changesOf(record, storedIn(record))),
+    }))
     const cells = this.updated.filter((cell) => all.some(({ changes }) => changes.has(cell)))
     const values: unknown[] = []
     const idOf = ({ id }: Model) => this.metadata.dataSource.driver.createParameter('', values.push(id) - 1)
@@ -401,9 +406,11 @@ export class Rows implements InsertingRows {
 
   private async onIds(tx: EntityManager, sql: string, records: readonly Model[]): Promise<void> {
     const { driver } = this.metadata.dataSource
-    const ids = records.map((_record, index) => driver.createParameter('', index)).join(', ')
-    const values = records.map(({ id }) => id)
-    await this.execute({ tx, isAlone: true }, `${sql} WHERE ${this.id} IN (${ids})`, values)
+    for (const part of splitInParts(records)) {
+      const ids = part.map((_record, index) => driver.createParameter('', index)).join(', ')
+      const values = part.map(({ id }) => id)
+      await this.execute({ tx, isAlone: true }, `${sql} WHERE ${this.id} IN (${ids})`, values)
+    }
   }
 
   /** Reads the values of a row, in the order of the cells; undefined if it is missing. */

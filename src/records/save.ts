@@ -1,7 +1,7 @@
 import { PreconditionFailed, RecordNotFound, ValidationErrors, VersionConflict } from '../errors.js'
-import { translateAdded } from '../models/validation/added-errors.js'
+import { placeAdded, translateAdded } from '../models/validation/added-errors.js'
 import { engineOf } from '../database/engines/engines.js'
-import { permit } from '../database/queries/guard.js'
+import { permit } from '../database/queries/statement-guards.js'
 import { newId } from '../models/ids.js'
 import { Model } from '../models/model.js'
 import { inSavepoint, withRunner } from '../database/transactions/transaction-manager.js'
@@ -73,7 +73,8 @@ export async function saveRecord(
   return undefined
 }
 
-function writeOf(
+/** The write of a record. */
+export function writeOf(
   work: RecordWork,
   record: Model,
   action: RecordWrite['action'],
@@ -90,12 +91,13 @@ function mergeErrors(errors?: ValidationErrors, others?: ValidationErrors): Vali
 }
 
 /** Calls the hook of a model, and returns the errors that it adds. */
-async function runHook({ work, record, action }: RecordWrite): Promise<ValidationErrors | undefined> {
+export async function runHook({ work, record, action }: RecordWrite): Promise<ValidationErrors | undefined> {
   const name = action === 'create' ? 'validateCreate' : 'validateUpdate'
   // A model may lack the hooks, or set them to undefined. The hooks of Model do nothing.
   if (!record[name] || record[name] === Model.prototype[name]) return undefined
   const errors = new ValidationErrors()
   await record[name](errors, work.tx)
+  placeAdded(errors, record)
   translateAdded(errors, record.constructor, work.translate)
   return errors.isEmpty ? undefined : errors
 }

@@ -1,4 +1,4 @@
-import type { EntityManager, SelectQueryBuilder } from 'typeorm'
+import type { EntityManager } from 'typeorm'
 import type { ColumnMetadata } from 'typeorm/metadata/ColumnMetadata.js'
 import {
   bearerToken,
@@ -17,9 +17,9 @@ import {
   type Database,
   type Model,
 } from '../index.js'
-import type { Actor, Membership, TeamOptions } from './declarations.js'
+import type { Actor, TeamOptions } from './declarations.js'
 import { guard } from './guard.js'
-import { knownUsers, Roles, type KnownMembership, type KnownUser } from './roles.js'
+import { knownUsers, type KnownMembership, type Roles } from './roles.js'
 
 /** The user who changes something in a team, with the role that the user has when the team is locked. */
 interface Entrance {
@@ -30,23 +30,18 @@ interface Entrance {
 
 /** Knows and locks the roles of users. */
 export class Access {
-  readonly roles: Roles
-  private query: [sql: string, parameters: unknown[]] | undefined
+  private sql?: string
 
   constructor(
     private readonly database: Database,
     private readonly options: TeamOptions,
+    readonly roles: Roles,
   ) {
-    const { team, membership, invitation, roles } = options
-    if (new Set(roles).size < Math.max(2, roles.length))
-      throw new DeclarationError(
-        `The roles of teamMembers() are ${roles.join(', ')}. Name at least two different ones, the highest first.`,
-      )
-    this.roles = new Roles(roles)
+    const { team, membership, invitation } = options
     const exempt = [membership, invitation]
     guard(database, exempt)
-    const visible = (ctx: object) => this.roles.teamsOf(userOf(ctx))
-    declareMembers(database, membership, { team, visible, exempt, role: roles.at(-1) ?? '' })
+    const visible = (ctx: object) => roles.teamsOf(userOf(ctx))
+    declareMembers(database, membership, { team, visible, exempt, role: options.roles.at(-1) ?? '' })
   }
 
   /** The key of the team in memberships, invitations and records: `branch_id`. */
@@ -58,11 +53,8 @@ export class Access {
 
   /** The relation of a membership to its user: `user`. */
   get user(): string {
-    const key = this.keyWhere(
-      ({ propertyName }) => propertyName === 'user_id',
-      'relation with the key "user_id"',
-    )
-    return key.relationMetadata?.propertyName ?? 'user'
+    const isKey = (key: ColumnMetadata) => key.propertyName === 'user_id'
+    return this.keyWhere(isKey, 'relation with the key "user_id"').relationMetadata?.propertyName ?? 'user'
   }
 
   /** @throws DeclarationError when the model of memberships lacks a key */
@@ -80,48 +72,40 @@ export class Access {
   async admit(ctx: Context): Promise<void> {
     const user = userOf(ctx)
     if (!user) return
-    const { administrators } = this.options
-    const { key } = this
     const rows = await this.database.read((tx) => this.readMemberships(tx, user))
-    const token: unknown = Reflect.get(bearerToken.get(ctx) ?? {}, key) ?? undefined
+    const token: unknown = Reflect.get(bearerToken.get(ctx) ?? {}, this.key) ?? undefined
     const own = rows.filter(({ team }) => token === undefined || team === token)
-    const memberships = new Map(own.map((known) => [known.team, known]))
-    const isAdministrator = token === undefined && administrators?.(user) === true
+    const isAdministrator = token === undefined && this.options.administrators?.(user) === true
     if (isAdministrator) logFields(ctx, { administrator: true })
-    knownUsers.set(user, { memberships, isAdministrator })
-    restoreOnRetry(ctx, () => {
-      const known = knownUsers.get(user)
-      return () => known && knownUsers.set(user, known)
-    })
+    const known = { memberships: new Map(own.map((row) => [row.team, row])), isAdministrator }
+    knownUsers.set(user, known)
+    restoreOnRetry(ctx, () => () => knownUsers.set(user, known))
     // An id in the path may be in upper case.
-    const place = ctx.params[key]?.toLowerCase()
+    const place = ctx.params[this.key]?.toLowerCase()
     showTeams(ctx, own, place)
-    if (token !== undefined) limitToken(ctx, memberships.size > 0, place !== undefined)
-    const id = place && (memberships.get(place)?.id ?? (isAdministrator && 'administrator'))
+    if (token !== undefined) limitToken(ctx, own.length > 0, place !== undefined)
+    const id = place && (known.memberships.get(place)?.id ?? (isAdministrator && 'administrator'))
     if (id) keyOwner.set(ctx, id)
   }
 
   /** Reads the memberships of a user. The query is built once, because building it costs more than running it. */
   private readMemberships(tx: EntityManager, user: Actor): Promise<KnownMembership[]> {
-    const [sql] = (this.query ??= this.membershipsOf(tx, user).getQueryAndParameters())
-    return tx.query(sql, [user.id])
+    this.sql ??= this.membershipsSql(tx)
+    return tx.query(this.sql, [user.id])
   }
 
-  private membershipsOf(tx: EntityManager, user: Actor): SelectQueryBuilder<Membership> {
+  private membershipsSql(tx: EntityManager): string {
     const { membership, team } = this.options
     const query = tx
       .createQueryBuilder(membership, 'membership')
       .select(['membership.id AS id', 'membership.role AS role', `membership.${this.key} AS team`])
-      .where('membership.user_id = :user', { user: user.id })
+      // A team in the trash has no members.
+      .innerJoin(team, 'team', `team.id = membership.${this.key}`)
+      .where('membership.user_id = :user', { user: '' })
     // Pages show the names of teams.
     const hasNames = this.database.getMetadata(team).findColumnWithPropertyName('name') !== undefined
-    if (!hasNames) return query
-    return query.innerJoin(team, 'team', `team.id = membership.${this.key}`).addSelect('team.name', 'name')
-  }
-
-  rolesUpTo(user: object | undefined, team: Model): string[] {
-    const names = this.options.roles
-    return names.slice(this.roles.rank(this.roles.roleIn(user, team.id)))
+    if (hasNames) query.addSelect('team.name', 'name')
+    return query.getQueryAndParameters()[0]
   }
 
   /**
@@ -138,23 +122,9 @@ export class Access {
     if (!user || !row || typeof id !== 'string') throw new RecordNotFound(team.name)
     const known = knownUsers.get(user)
     if (known?.isAdministrator && administrators?.(user) === true) return { team: id, user, rank: 0 }
-    const [own] = await this.lockRows(ctx.tx, membership, this.keysOf(id, user))
+    const [own] = await this.lockRows(ctx.tx, membership, { [this.key]: id, user_id: user.id })
     if (!this.roles.has(own?.['role'])) throw new RecordNotFound(team.name)
     return { team: id, user, rank: this.roles.rank(own['role']) }
-  }
-
-  /** The conditions of the membership of a user. */
-  keysOf(team: string | undefined, user: Actor): object {
-    return { [this.key]: team, user_id: user.id }
-  }
-
-  /** Lets the policies of this request know that a membership has changed. */
-  know(user: Actor, team: string, member: Membership | undefined): void {
-    const known: KnownUser = knownUsers.get(user) ?? { memberships: new Map(), isAdministrator: false }
-    const memberships = new Map(known.memberships)
-    if (member) memberships.set(team, { id: member.id, role: member.role, team })
-    else memberships.delete(team)
-    knownUsers.set(user, { ...known, memberships })
   }
 
   /** Reads rows as they are now, and locks them as an UPDATE does, so that records that refer to them do not wait. */

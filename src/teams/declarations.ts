@@ -25,17 +25,12 @@ export interface Invitation extends Model {
 }
 
 /** The options of `teamMembers`. */
-export interface TeamOptions<
-  Team extends Model = Model,
-  Member extends Membership = Membership,
-  Invited extends Invitation = Invitation,
-  Role extends string = string,
-> {
-  team: new () => Team
-  membership: new () => Member
-  invitation: new () => Invited
+export interface TeamOptions {
+  team: new () => Model
+  membership: new () => Membership
+  invitation: new () => Invitation
   /** The roles, the highest first: `['owner', 'manager', 'clerk']`. */
-  roles: readonly [Role, Role, ...Role[]]
+  roles: readonly [string, string, ...string[]]
   /** Whether a user has the highest role in every team without being a member: `(user) => user.admin`. */
   // The application has its own class of users.
   // oxlint-disable-next-line no-explicit-any
@@ -47,26 +42,25 @@ export interface TeamOptions<
 }
 
 /** The members of the teams of an application: a middleware that reads the roles of `ctx.user`, and the methods that change them. */
-export interface TeamMembers<
-  Team extends Model = Model,
-  Member extends Membership = Membership,
-  Invited extends Invitation = Invitation,
-  Role extends string = string,
-> extends Middleware {
+export interface TeamMembers<Options extends TeamOptions = TeamOptions> extends Middleware {
   /** The class that the policies of the teams' records extend. */
-  readonly RolePolicy: RolePolicyClass<Role>
+  readonly RolePolicy: RolePolicyClass<Options['roles'][number]>
 
   /** The roles that a user may give in a team: up to the own one. There are none for somebody without a role. */
-  rolesUpTo(user: object | undefined, team: Team): Role[]
+  rolesUpTo(user: object | undefined, team: Pick<Model, 'id'>): Options['roles'][number][]
 
   /**
    * Saves a new team, with `ctx.user` as its first member, who has the highest role.
    *
    * @returns the errors, or undefined if the team was saved
    */
-  create(ctx: Context, team: Team): Promise<ValidationErrors | undefined>
+  create(ctx: Context, team: InstanceType<Options['team']>): Promise<ValidationErrors | undefined>
   /** The same without a request, for seeds and specs. */
-  create(tx: EntityManager, team: Team, user: Actor): Promise<ValidationErrors | undefined>
+  create(
+    tx: EntityManager,
+    team: InstanceType<Options['team']>,
+    user: Actor,
+  ): Promise<ValidationErrors | undefined>
 
   /**
    * Invites an address with a role to the team of the invitation's key. An open invitation of the same address is replaced, so that
@@ -77,7 +71,7 @@ export interface TeamMembers<
    */
   invite(
     ctx: Context,
-    invitation: Invited,
+    invitation: InstanceType<Options['invitation']>,
   ): Promise<{ errors: ValidationErrors; token?: undefined } | { errors?: undefined; token: string }>
 
   /**
@@ -85,7 +79,7 @@ export interface TeamMembers<
    *
    * @throws InvitationGone (410) when there is none
    */
-  invitation(token: unknown): Promise<Invited>
+  invitation(token: unknown): Promise<InstanceType<Options['invitation']>>
 
   /**
    * Accepts an invitation, once. A user who is a member already keeps the role.
@@ -94,7 +88,7 @@ export interface TeamMembers<
    * @throws Forbidden (403) when it is for another address
    * @throws ValidationErrors (422) when the team has too many members, or the user too many teams
    */
-  accept(ctx: Context, token: unknown, user: Actor): Promise<Member>
+  accept(ctx: Context, token: unknown, user: Actor): Promise<InstanceType<Options['membership']>>
 
   /**
    * Gives a member another role.
@@ -102,7 +96,11 @@ export interface TeamMembers<
    * @returns the errors, or undefined if the member was saved: 422 for an unknown role, 409 for the last owner
    * @throws Forbidden (403) when the member's present or new role is above that of `ctx.user`
    */
-  changeRole(ctx: Context, membership: Member, role: unknown): Promise<ValidationErrors | undefined>
+  changeRole(
+    ctx: Context,
+    membership: InstanceType<Options['membership']>,
+    role: unknown,
+  ): Promise<ValidationErrors | undefined>
 
   /**
    * Removes a member, who may be `ctx.user`, or withdraws an invitation.
@@ -110,13 +108,14 @@ export interface TeamMembers<
    * @throws Forbidden (403) when its role is above that of `ctx.user`
    * @throws ValidationErrors (409) for the last owner
    */
-  remove(ctx: Context, record: Member | Invited): Promise<void>
+  remove(ctx: Context, record: InstanceType<Options['membership' | 'invitation']>): Promise<void>
 
   /**
-   * Deletes up to 1,000 records inside of a team, so that the team can be deleted. Call it in a job, until it returns 0.
+   * Deletes up to 1,000 records inside of a team, also from the trash, so that the team can be deleted. Call it in a job, until it
+   * returns 0.
    *
    * @returns the number of records
    * @throws ValidationErrors (409) when records that are left refer to each other
    */
-  empty(job: JobContext, team: Team): Promise<number>
+  empty(job: JobContext, team: InstanceType<Options['team']>): Promise<number>
 }

@@ -1,4 +1,4 @@
-import type { EntityManager, EntityMetadata } from 'typeorm'
+import type { DataSource, EntityMetadata } from 'typeorm'
 import { chainsOf, conditionOn } from '../extension.js'
 import { ValidationErrors, type JobContext, type Model } from '../index.js'
 import { isGuarded } from './guard.js'
@@ -7,7 +7,7 @@ import { isGuarded } from './guard.js'
 const maxDeleted = 1000
 
 /**
- * Deletes up to 1,000 records inside of a team, those first to which no other ones refer.
+ * Deletes up to 1,000 records inside of a team, those first to which no other ones refer, also from the trash.
  *
  * @returns the number of records
  * @throws ValidationErrors (409) when records that are left refer to each other
@@ -15,13 +15,11 @@ const maxDeleted = 1000
 export async function emptyTeam(job: JobContext, team: Model): Promise<number> {
   const { tx } = job
   const models = childrenFirst(tx.dataSource).flatMap((metadata) => {
-    const chain = chainsOf(metadata).find(
-      ({ model, members }) => model.target === team.constructor && !members,
-    )
+    const chain = chainsOf(metadata).find((way) => way.model.target === team.constructor && !way.members)
     return chain && !isGuarded(metadata) ? [{ metadata, chain }] : []
   })
   let count = 0
-  let refusal: unknown
+  let refusal: ValidationErrors | undefined
   let before: number
   do {
     before = count
@@ -29,9 +27,12 @@ export async function emptyTeam(job: JobContext, team: Model): Promise<number> {
     for (const { metadata, chain } of models) {
       const where = conditionOn(chain, team.id)
       const order = { id: 'DESC' } as object
-      const records = await tx.find<Model>(metadata.target, { where, order, take: maxDeleted - count })
+      const take = maxDeleted - count
+      const records = await tx.find<Model>(metadata.target, { where, order, take, withDeleted: true })
       for (const record of records) {
-        const refused = await job.destroy(record).then(() => undefined, rejectUnlessReferred)
+        const refused = await job
+          .destroy(record, { trash: false })
+          .then(() => undefined, rejectUnlessReferred)
         if (refused) refusal = refused
         else count += 1
       }
@@ -43,19 +44,17 @@ export async function emptyTeam(job: JobContext, team: Model): Promise<number> {
   return count
 }
 
-/** The models of a database, each before those to which it refers. */
-function childrenFirst({ entityMetadatas }: EntityManager['dataSource']): EntityMetadata[] {
-  const sorted = new Set<EntityMetadata>()
-  const above = new Set<EntityMetadata>()
-  const visit = (metadata: EntityMetadata): void => {
-    if (above.has(metadata)) return
-    above.add(metadata)
-    for (const other of entityMetadatas)
-      if (other.relations.some((it) => it.isOwning && it.inverseEntityMetadata === metadata)) visit(other)
-    sorted.add(metadata)
+/** The models of a database, each after those that refer to it. */
+function childrenFirst({ entityMetadatas }: DataSource): EntityMetadata[] {
+  const seen = new Set<EntityMetadata>()
+  const visit = (metadata: EntityMetadata): EntityMetadata[] => {
+    if (seen.has(metadata) || typeof metadata.target !== 'function') return []
+    seen.add(metadata)
+    const refers = ({ relations }: EntityMetadata) =>
+      relations.some((it) => it.isOwning && it.inverseEntityMetadata === metadata)
+    return [...entityMetadatas.filter(refers).flatMap(visit), metadata]
   }
-  for (const metadata of entityMetadatas) if (typeof metadata.target === 'function') visit(metadata)
-  return [...sorted].filter(({ target }) => typeof target === 'function')
+  return entityMetadatas.flatMap(visit)
 }
 
 /** Returns the error of a record that cannot be deleted, because another one refers to it. */

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 
 /** A token has the id of its team, so that a second click leads to the team, and 32 random bytes. */
 export function newToken(team: string): string {
@@ -7,14 +7,13 @@ export function newToken(team: string): string {
 
 /** The id of the team in a token. */
 export function teamIn(token: unknown): string | undefined {
-  const [, ...parts] =
-    /^([\da-f]{8})([\da-f]{4})([\da-f]{4})([\da-f]{4})([\da-f]{12})[\w-]{43}$/.exec(String(token)) ?? []
-  return parts.length > 0 ? parts.join('-') : undefined
+  const isToken = /^[\da-f]{32}[\w-]{43}$/.test(String(token))
+  return isToken ? String(token).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12}).*/, '$1-$2-$3-$4-$5') : undefined
 }
 
 /** The SHA-256 of a token, which the table contains. */
-export function hash(token: unknown): string {
-  return createHash('sha256').update(String(token)).digest('hex')
+export function hashOf(token: unknown): string {
+  return hash('sha256', String(token))
 }
 
 /** An address that its owner recognizes, and nobody else can read: `a…@example.com`. */

@@ -4,16 +4,14 @@ import type { Roles } from './roles.js'
 
 /** The roles and the team that all policies of an application share. */
 export interface PolicyMembers<Role extends string = string> {
-  readonly roles: Roles & { readonly names: readonly Role[] }
+  readonly roles: Roles<Role>
   readonly team: new () => Model
   /** The key of the team in its records: `branch_id`. */
   readonly key: string
   /** The middleware without which nobody has a role. */
   readonly middleware: Function
-  /** Gives a user a role in a team, without a database, and returns the user. For specs of policies. */
-  assume<User extends object>(user: User, team: string, role: string): User
-  /** Whether the records of a model have the key. */
-  hasKey(model: Function): boolean
+  /** The attribute of a model that has the id of a team; undefined if its records belong to none. */
+  keyOf(model: Function): string | undefined
 }
 
 /**
@@ -33,10 +31,10 @@ export abstract class RolePolicy<T extends Model, Role extends string = string> 
 
   /** The records of the user's teams. An administrator sees all. */
   scope(user: object | undefined, model: Function = Object): PolicyScope<T> {
-    const { roles, key } = this.members
+    const { roles, key, keyOf } = this.members
     const ids = roles.teamsOf(user)
     if (ids?.length === 0) return nothing
-    const conditions = ids ? { [this.isTeam(model) ? 'id' : key]: In(ids) } : {}
+    const conditions = ids ? { [keyOf(model) ?? key]: In(ids) } : {}
     // The compiler does not know which columns the records have.
     return conditions as PolicyScope<T>
   }
@@ -69,13 +67,13 @@ export abstract class RolePolicy<T extends Model, Role extends string = string> 
 
   /** @internal */
   static checkRoute(route: { middleware: readonly Function[]; handlerName: string }, model: Function): void {
-    const { middleware, team, key, hasKey } = this.members
+    const { middleware, team, key, keyOf } = this.members
     if (!route.middleware.includes(middleware))
       throw new DeclarationError(
         `${this.name} of ${route.handlerName} needs the roles of the user, which the middleware of teamMembers() reads. ` +
           'Declare it above the resource, below authenticate(): app.use(branches).',
       )
-    if (model !== team && !(model.prototype instanceof team) && !hasKey(model))
+    if (keyOf(model) === undefined)
       throw new DeclarationError(
         `${this.name} extends RolePolicy, but a ${model.name} has no "${key}", so it belongs to no ${team.name}. Add the ` +
           'key, or extend Policy.',
@@ -84,11 +82,6 @@ export abstract class RolePolicy<T extends Model, Role extends string = string> 
 
   private get members(): PolicyMembers {
     return (this.constructor as typeof RolePolicy).members
-  }
-
-  private isTeam(model: Function): boolean {
-    const { team } = this.members
-    return model === team || model.prototype instanceof team
   }
 }
 

@@ -2,10 +2,10 @@ import type { Next } from 'koa'
 import type { Context, Database, Model } from '../index.js'
 import { Access } from './access.js'
 import { Changes } from './changes.js'
-import type { Invitation, Membership, TeamMembers, TeamOptions } from './declarations.js'
+import type { TeamMembers, TeamOptions } from './declarations.js'
 import { emptyTeam } from './empty-team.js'
 import { rolePolicy, type PolicyMembers } from './role-policy.js'
-import { knownUsers } from './roles.js'
+import { Roles } from './roles.js'
 
 /**
  * Creates the middleware that reads the memberships of `ctx.user`, with one query, and the methods that change them. Declare it
@@ -18,16 +18,12 @@ import { knownUsers } from './roles.js'
  * export const { RolePolicy } = branches
  * @throws DeclarationError when `expires` is malformed, or when the roles are fewer than two or repeat one
  */
-export function teamMembers<
-  Team extends Model,
-  Member extends Membership,
-  Invited extends Invitation,
-  const Role extends string,
->(
+export function teamMembers<const Options extends TeamOptions>(
   database: Database,
-  options: TeamOptions<Team, Member, Invited, Role>,
-): TeamMembers<Team, Member, Invited, Role> {
-  const access = new Access(database, options)
+  options: Options,
+): TeamMembers<Options> {
+  const roles = new Roles(options.roles)
+  const access = new Access(database, options, roles)
   const changes = new Changes(database, options, access)
 
   async function teamMembers(ctx: Context, next: Next): Promise<void> {
@@ -36,28 +32,26 @@ export function teamMembers<
   }
 
   const { team } = options
-  const shared: PolicyMembers<Role> = {
-    roles: access.roles as PolicyMembers<Role>['roles'],
+  const shared: PolicyMembers = {
+    roles,
     team,
     middleware: teamMembers,
     get key() {
       return access.key
     },
-    assume(user, id, role) {
-      const memberships = new Map([[id, { id, role, team: id }]])
-      knownUsers.set(user, { memberships, isAdministrator: false })
-      return user
+    keyOf(model) {
+      if (model === team || model.prototype instanceof team) return 'id'
+      const metadata = database.hasMetadata(model) ? database.getMetadata(model) : undefined
+      return metadata?.findColumnWithPropertyName(access.key)?.propertyName
     },
-    hasKey: (model) =>
-      database.hasMetadata(model) &&
-      database.getMetadata(model).findColumnWithPropertyName(access.key) !== undefined,
   }
   return Object.assign(teamMembers, {
     beforeBody: true,
     // The keys are those of the models, which may lack them.
     extension: { checkRoutes: async () => void [access.key, access.user] },
     RolePolicy: rolePolicy(shared),
-    rolesUpTo: access.rolesUpTo.bind(access),
+    rolesUpTo: (user: object | undefined, record: Pick<Model, 'id'>) =>
+      options.roles.slice(roles.rank(roles.roleIn(user, record.id))),
     create: changes.create.bind(changes),
     invite: changes.invite.bind(changes),
     invitation: changes.findInvitation.bind(changes),
@@ -65,5 +59,5 @@ export function teamMembers<
     changeRole: changes.changeRole.bind(changes),
     remove: changes.remove.bind(changes),
     empty: emptyTeam,
-  }) as unknown as TeamMembers<Team, Member, Invited, Role>
+  }) as unknown as TeamMembers<Options>
 }

@@ -7,7 +7,7 @@
 import { context, ProxyTracerProvider, SpanStatusCode, trace } from '@opentelemetry/api'
 import { getRPCMetadata, RPCType } from '@opentelemetry/core'
 import type { Next } from 'koa'
-import { explainDatabaseError, logFields, redactedPath, statusOf } from '../extension.js'
+import { addedLogFields, explainDatabaseError, logFields, redactedPath, statusOf } from '../extension.js'
 import type { Context, Extension } from '../index.js'
 import { exceptionOf } from './exception.js'
 import { traceJob } from './job-span.js'
@@ -54,7 +54,7 @@ export function telemetry(): Extension {
   }
 }
 
-/** Adds the ids of a request's span to the log, and at its end, the route and filtered URL to it. */
+/** Adds the ids of a request's span to the log, and at its end, the route, the filtered URL and the log's counts to it. */
 function begin(ctx: Context): void {
   const metadata = getRPCMetadata(context.active())
   // With the instrumentation of Koa, the active span is not that of the request, but the metadata contains
@@ -74,6 +74,9 @@ function begin(ctx: Context): void {
     if (metadata?.type === RPCType.HTTP && typeof route === 'string') metadata.route = route
     span.setAttribute('url.path', redactedPath(ctx))
     if (ctx.querystring !== '') span.setAttribute('url.query', '[FILTERED]')
+    // How many rows were exported, lines imported, records changed, entries of a history written.
+    for (const [name, count] of Object.entries(addedLogFields(ctx)))
+      if (typeof count === 'number') span.setAttribute(`resource_kit.${name}`, count)
   })
   // The handler may still run, and the transaction ends by its status.
   res.once('close', () => {

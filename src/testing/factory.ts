@@ -8,6 +8,7 @@ import {
   relationIdsOf,
   type AttributeKind,
 } from '../models/attributes/attributes.js'
+import type { FileAttribute } from '../models/attributes/file-attributes.js'
 import { rulesOf } from '../models/attributes/plain-attributes.js'
 import type { Database } from '../database/database.js'
 import { newId } from '../models/ids.js'
@@ -18,7 +19,7 @@ import { chainsOf, enclosuresOf } from '../records/within.js'
 import { unscopedWork } from '../records/work.js'
 import { getMetadataStorage } from '../models/validation/class-validator.js'
 import { sampleFile } from './sample-file.js'
-import { FactoryError } from '../errors.js'
+import { FactoryError, type ValidationErrors } from '../errors.js'
 
 /** The class of a model. */
 export type ModelClass<T extends Model = Model> = new () => T
@@ -72,6 +73,18 @@ export class Factory {
     return this.makeInside(model, values, new Map())
   }
 
+  /**
+   * Saves a record that was built or made, as `ctx.save` does: with the rules and hooks of its model, and without policies.
+   *
+   * @example
+   * product.price = '0.00'
+   * expect((await factory.save(product))?.codes).to.deep.equal({ price: ['isPositive'] })
+   * @returns the errors; undefined if the record was saved
+   */
+  save(record: Model): Promise<ValidationErrors | undefined> {
+    return this.database.transaction((tx) => saveRecord(unscopedWork(tx), record))
+  }
+
   /** @param around the ids of the records that contain the new one, by their tables */
   private async makeInside<T extends Model>(
     model: ModelClass<T>,
@@ -79,14 +92,13 @@ export class Factory {
     around: ReadonlyMap<string, unknown>,
   ): Promise<T> {
     const record = await this.fill(this.build(model, values), around)
-    await this.addFiles(record)
-    const errors = await this.database.transaction((tx) => saveRecord(unscopedWork(tx), record))
+    const errors = await this.save(record)
     if (errors) throw new FactoryError(model.name, errors)
     return record
   }
 
   /**
-   * Creates the records that a record needs: those to which it refers, and as many lines as it must have.
+   * Gives a record what it needs: the records to which it refers, as many lines as it must have, and its files.
    *
    * @param key the column with the key of the record whose line it is, which is set when that is saved
    */
@@ -120,6 +132,7 @@ export class Factory {
       if (enclosing.has(column)) await this.addContainers(record, metadata, inside)
     }
     await this.addLines(record, metadata, inside)
+    await this.addFiles(record)
     return record
   }
 
@@ -163,19 +176,24 @@ export class Factory {
   private async addFiles(record: Model): Promise<void> {
     const model = record.constructor
     const missing = filesOf(model).filter(
-      ({ name, isList }) =>
-        !isList &&
-        Reflect.get(record, name) === undefined &&
-        rulesOf(model, name).some((rule) => rule.name === 'present'),
+      (attribute) => Reflect.get(record, attribute.name) === undefined && needsFile(model, attribute),
     )
-    if (missing.length === 0) return
-    const { storedFiles } = await import('../files/index.js')
-    const files = this.app?.extension(storedFiles)
-    for (const { name, types } of files ? missing : []) {
-      const file = sampleFile(types[0] ?? 'text/plain')
-      const content = Buffer.from(await file.arrayBuffer())
-      Reflect.set(record, name, await files?.store(content, { filename: file.name }))
+    for (const attribute of missing) {
+      const file = await this.storeFile(attribute)
+      if (file) Reflect.set(record, attribute.name, file)
     }
+  }
+
+  /**
+   * Stores a file that an attribute accepts; undefined if the application stores no files.
+   *
+   * @internal
+   */
+  async storeFile({ types }: FileAttribute): Promise<object | undefined> {
+    const { storedFiles } = await import('../files/index.js')
+    const file = sampleFile(types[0] ?? 'text/plain')
+    const content = Buffer.from(await file.arrayBuffer())
+    return this.app?.extension(storedFiles)?.store(content, { filename: file.name })
   }
 
   /** Adds the ids of the records that contain a record, as far as its keys are known. */
@@ -289,4 +307,9 @@ export function isUnique(column: ColumnMetadata): boolean {
   const { indices, uniques } = column.entityMetadata
   const constraints = [...indices.filter((index) => index.isUnique), ...uniques]
   return constraints.some(({ columns }) => columns.includes(column))
+}
+
+/** Whether a record needs a file of an attribute. */
+export function needsFile(model: Function, { name, isList }: FileAttribute): boolean {
+  return !isList && rulesOf(model, name).some((rule) => rule.name === 'present')
 }

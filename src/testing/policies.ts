@@ -46,7 +46,7 @@ export async function* peopleFor(client: Client, ability: string, record: Model)
   const team = members && teamOf(members, record)
   if (members && team)
     for (const role of members.roles.names.toReversed()) {
-      const isAllowed = await allows(members.assume({ id: newId() }, team.id, role))
+      const isAllowed = await allows(memberOf(members, team.id, role))
       yield { role, isAllowed, make: () => client.helper('makeMember')(team, role) }
     }
   const anybody = await client.helper('makeUser')()
@@ -112,9 +112,8 @@ async function readPermissions(
   const { members } = policy
   const permissions: Permissions = {}
   const allows = async (user: object | undefined) => isAllowed(policy, ability, user, record)
-  for (const role of members.roles.names)
-    permissions[role] = await allows(members.assume({ id: newId() }, team, role))
-  permissions[OUTSIDE] = await allows(members.assume({ id: newId() }, newId(), members.roles.names[0] ?? ''))
+  for (const role of members.roles.names) permissions[role] = await allows(memberOf(members, team, role))
+  permissions[OUTSIDE] = await allows(memberOf(members, newId(), members.roles.names[0] ?? ''))
   permissions[VISITOR] = await allows(undefined)
   return permissions
 }
@@ -141,6 +140,11 @@ function policyOf(app: App, model: Function): PolicyClass | undefined {
 /** The roles and the team that a policy reads; undefined if it does not extend `RolePolicy`. */
 export function membersOf(policy: PolicyClass): PolicyMembers | undefined {
   return 'members' in policy ? (policy.members as PolicyMembers) : undefined
+}
+
+/** A user with a role in a team, of whom no table knows. */
+function memberOf({ roles }: PolicyMembers, team: string, role: string): object {
+  return roles.assume({ id: newId() }, team, { id: newId(), role })
 }
 
 /** The team of a record, with its id alone; undefined if the record is a new team. */

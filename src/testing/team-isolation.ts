@@ -2,15 +2,18 @@ import assert from 'node:assert'
 import type { EntityMetadata } from 'typeorm'
 import { FactoryError } from '../errors.js'
 import { newId } from '../models/ids.js'
-import { relationIdsOf } from '../models/attributes/attributes.js'
+import { filesOf, nestedListsOf, relationIdsOf } from '../models/attributes/attributes.js'
 import type { Model } from '../models/model.js'
 import { CustomFilter } from '../records/lists/declaration.js'
 import { conditionOn } from '../records/references.js'
+import { destroyRecord } from '../records/save.js'
 import { chainsOf, enclosuresOf } from '../records/within.js'
+import { unscopedWork } from '../records/work.js'
 import type { DeclaredRoute } from '../routing/declared-route.js'
-import type { Client, ClientResponse } from './client.js'
-import { isUnique } from './factory.js'
+import type { Client, ClientResponse, RequestOptions } from './client.js'
+import { isUnique, needsFile } from './factory.js'
 import { membersOf, type Mocha } from './policies.js'
+import { sampleFile } from './sample-file.js'
 
 /**
  * Declares one test for each route below a team. A member of another team must get 404 there, an id of another team in the path, in a
@@ -55,7 +58,7 @@ function membersIn({ app }: Client) {
 function routesOf(client: Client): DeclaredRoute[] {
   const { team } = membersIn(client)
   return client.app.routes.filter(
-    (route) => route.isWritten && placesOf(route)?.some(({ model }) => model === team),
+    (route) => route.isWritten && placesOf(route).some(({ model }) => model === team),
   )
 }
 
@@ -66,14 +69,35 @@ interface Place {
   model: new () => Model
 }
 
-/** The parameters of a route; undefined if a parameter belongs to no record. */
-function placesOf({ parents, pattern, resource }: DeclaredRoute): Place[] | undefined {
+/** The parameters of a route that belong to records, and to the file of a record. */
+function placesOf({ parents, pattern, resource }: DeclaredRoute): Place[] {
   const { model, param, itemKey = 'id' } = resource ?? {}
-  const all = [...parents, { model, param, property: itemKey }].flatMap((place) =>
-    place.model && place.param !== undefined ? [place as Place] : [],
+  const file = { model, param: 'stored_file_id', property: model && fileOf(model)?.column }
+  const all = [...parents, { model, param, property: itemKey }, file].flatMap((place) =>
+    place.model && place.param !== undefined && place.property ? [place as Place] : [],
   )
-  const places = pattern.params.map((name) => all.find((place) => place.param === name))
-  return places.includes(undefined) ? undefined : (places as Place[])
+  return pattern.params.flatMap((name) => all.find((place) => place.param === name) ?? [])
+}
+
+/** The values of the parameters in a path. */
+type Params = ReadonlyMap<string, string>
+
+/** The result of the requests to a route: leaks, and whether it could be filled with records of the own team. */
+interface Visit {
+  leaks: readonly string[]
+  isFilled: boolean
+}
+
+/** A reference in a body. */
+interface BodyReference {
+  name: string
+  target: new () => Model
+  withId(id: string): object
+}
+
+/** The first attribute of a model with one file. */
+function fileOf(model: Function) {
+  return filesOf(model).find(({ column }) => column !== undefined)
 }
 
 /** A team with a member, and records of each model. */
@@ -100,11 +124,19 @@ class Side {
   async make(model: new () => Model): Promise<Model> {
     const { database, factory } = this.client.recordsOf()
     const keys: Record<string, unknown> = {}
-    for (const { relation, key } of enclosuresOf(database.getMetadata(model)))
+    const metadata = database.getMetadata(model)
+    for (const { relation, key } of enclosuresOf(metadata))
       keys[key.propertyName] = (
         await this.record(relation.inverseEntityMetadata.target as new () => Model)
       ).id
-    return factory.make(model, keys)
+    // A policy may show the records of their user alone.
+    for (const { inverseEntityMetadata: to, joinColumns } of metadata.relations)
+      for (const key of to.target === this.user.constructor ? joinColumns : []) {
+        const isOfMember = chainsOf(to).some(({ members }) => members?.user === key)
+        if (!key.isNullable && !isUnique(key) && !isOfMember) keys[key.propertyName] ??= this.user.id
+      }
+    const file = fileOf(model)
+    return factory.make(model, { ...keys, ...(file && { [file.name]: await factory.storeFile(file) }) })
   }
 
   get records(): Model[] {
@@ -143,24 +175,31 @@ class Walk {
   }
 
   /** Returns what a route tells of the other team, and whether it could be filled with records of the own one. */
-  async visit(route: DeclaredRoute): Promise<{ leaks: readonly string[]; isFilled: boolean }> {
-    this.leaks = []
-    const places = placesOf(route) ?? []
+  async visit(route: DeclaredRoute): Promise<Visit> {
+    const visit = await this.visitWith(route, false)
     const { model } = route.resource ?? {}
-    const own = new Map<Place, string>()
-    for (const place of places) {
-      const isOwn = place.model === model && place.model !== this.ours.team.constructor
-      const record = isOwn ? await this.ours.make(place.model) : await this.ours.record(place.model)
-      own.set(place, String(Reflect.get(record, place.property)))
-    }
+    const { database } = this.ours.client.recordsOf()
+    const hasTrash = model !== undefined && database.getMetadata(model).deleteDateColumn !== undefined
+    if (visit.isFilled || visit.leaks.length > 0 || !hasTrash || model === this.ours.team.constructor)
+      return visit
+    return this.visitWith(route, true)
+  }
+
+  /** @param inTrash whether the records of the resource are in the trash */
+  private async visitWith(route: DeclaredRoute, inTrash: boolean): Promise<Visit> {
+    this.leaks = []
+    const { model } = route.resource ?? {}
+    const isTeam = model === this.ours.team.constructor
+    const own = await this.fillPlaces(this.ours, route, inTrash, true)
+    const theirs = await this.fillPlaces(this.theirs, route, inTrash, inTrash)
     const body = await this.bodyOf(route)
     // A further record, because the own team will have its values.
-    const isTeam = model === this.ours.team.constructor
     const twin = body && model && !isTeam ? await this.theirs.make(model as new () => Model) : undefined
     const before = await this.theirRows()
-    await this.visitPlaces(route, places, own, body && { ...body, ...(await this.idsFor(route)) })
-    if (body) await this.visitReferences(route, own, body)
-    if (body && twin) await this.visitValues(route, own, twin)
+    await this.visitPlaces(route, own, theirs, body && { ...body, ...(await this.idsFor(route)) })
+    // A record leaves the trash with the first request.
+    if (body && !inTrash) await this.visitReferences(route, own, body)
+    if (body && twin && !inTrash) await this.visitValues(route, own, twin)
     if (route.resource?.action === 'list') await this.visitQueries(route, own)
     // The team itself is needed until the end.
     const isEnd = route.method === 'DELETE' && isTeam
@@ -169,21 +208,39 @@ class Walk {
     return { leaks: [...new Set(this.leaks)], isFilled }
   }
 
+  /** The values of the parameters in the path, of the record of the resource and of those that contain it. */
+  private async fillPlaces(
+    side: Side,
+    route: DeclaredRoute,
+    inTrash: boolean,
+    isNew: boolean,
+  ): Promise<Params> {
+    const places = placesOf(route)
+    const model = route.resource?.model as (new () => Model) | undefined
+    const hasItem = model !== side.team.constructor && places.some((place) => place.model === model)
+    const item = model && hasItem && isNew ? await side.make(model) : undefined
+    const { database } = side.client.recordsOf()
+    if (item && inTrash) await database.transaction((tx) => destroyRecord(unscopedWork(tx), item))
+    // A parameter that belongs to no record has any value. If the handler finds nothing by it, the route is skipped.
+    const values = new Map(route.pattern.params.map((param) => [param, newId()]))
+    for (const place of places) {
+      const record = item && place.model === model ? item : await side.record(place.model)
+      values.set(place.param, String(Reflect.get(record, place.property)))
+    }
+    return values
+  }
+
   /** Sends the ids of the other team in the path. */
   private async visitPlaces(
     route: DeclaredRoute,
-    places: readonly Place[],
-    own: ReadonlyMap<Place, string>,
+    own: Params,
+    theirs: Params,
     body: object | undefined,
   ): Promise<void> {
-    const theirs = new Map(own)
-    for (const place of places) {
-      const id = String(Reflect.get(await this.theirs.record(place.model), place.property))
-      theirs.set(place, id)
-      await this.compare(`its parameter "${place.param}"`, id, (value) =>
-        this.send(route, new Map([...own, [place, value]]), body),
+    for (const [param, id] of theirs)
+      await this.compare(`its parameter "${param}"`, id, (value) =>
+        this.send(route, new Map([...own, [param, value]]), body),
       )
-    }
     const { status } = await this.send(route, theirs, body)
     // The page of an import is the same for every team, and for unknown ones.
     if (status !== 404 && route.resource?.forMany !== 'page')
@@ -193,16 +250,14 @@ class Walk {
   /** Sends the ids of the other team in references, and in a list of ids. */
   private async visitReferences(
     route: DeclaredRoute,
-    own: ReadonlyMap<Place, string>,
+    own: Params,
     body: Record<string, unknown>,
   ): Promise<void> {
     const model = route.resource?.model as new () => Model
-    for (const [name, target] of this.referencesOf(model)) {
-      if (!(name in body) || !this.isInTeam(target)) continue
+    for (const { name, target, withId } of this.referencesIn(model, body)) {
+      if (!this.isInTeam(target)) continue
       const { id } = await this.theirs.record(target)
-      await this.compare(`the reference "${name}"`, id, (value) =>
-        this.send(route, own, { ...body, [name]: Array.isArray(body[name]) ? [value] : value }),
-      )
+      await this.compare(`the reference "${name}"`, id, (value) => this.send(route, own, withId(value)))
     }
     const record = await this.theirs.record(model)
     if (takesIds(route))
@@ -210,11 +265,7 @@ class Walk {
   }
 
   /** Sends the values that a record of the other team has. */
-  private async visitValues(
-    route: DeclaredRoute,
-    own: ReadonlyMap<Place, string>,
-    record: Model,
-  ): Promise<void> {
+  private async visitValues(route: DeclaredRoute, own: Params, record: Model): Promise<void> {
     const body = (await this.bodyOf(route)) ?? {}
     const references = this.referencesOf(record.constructor as new () => Model)
     const taken = Object.keys(body).filter((name) => typeof body[name] === 'string' && !references.has(name))
@@ -228,11 +279,7 @@ class Walk {
   }
 
   /** Whether another record of the own team has one of the values that must be unique: an enum has few. */
-  private async hasOwn(
-    model: Function,
-    values: Record<string, unknown>,
-    own: ReadonlyMap<Place, string>,
-  ): Promise<boolean> {
+  private async hasOwn(model: Function, values: Record<string, unknown>, own: Params): Promise<boolean> {
     const metadata = this.ours.client.recordsOf().database.getMetadata(model)
     const names = metadata.columns.filter(isUnique).map(({ propertyName }) => propertyName)
     const rows = (await this.rowsOf(this.ours, metadata)) ?? []
@@ -241,7 +288,7 @@ class Walk {
   }
 
   /** Sends filters with the values of the other team, and includes all that the list can include. */
-  private async visitQueries(route: DeclaredRoute, own: ReadonlyMap<Place, string>): Promise<void> {
+  private async visitQueries(route: DeclaredRoute, own: Params): Promise<void> {
     const { model, queryable } = route.resource ?? {}
     const references = this.referencesOf(model as new () => Model)
     for (const [name, declared] of Object.entries(queryable?.filter ?? {})) {
@@ -261,11 +308,7 @@ class Walk {
   }
 
   /** Sends a request that should succeed. */
-  private async visitOwn(
-    route: DeclaredRoute,
-    own: ReadonlyMap<Place, string>,
-    body: object | undefined,
-  ): Promise<boolean> {
+  private async visitOwn(route: DeclaredRoute, own: Params, body: object | undefined): Promise<boolean> {
     const isRead = route.method === 'GET'
     const responses = [
       ...(isRead ? [await this.send(route, own, undefined, '', 'html')] : []),
@@ -304,18 +347,16 @@ class Walk {
   /** Sends a request of the own member, and searches the response for texts of the other team that the request did not contain. */
   private async send(
     route: DeclaredRoute,
-    params: ReadonlyMap<Place, string>,
+    params: Params,
     body?: object,
     query = '',
     accept = 'json',
   ): Promise<ClientResponse> {
     const path = [...params].reduce(
-      (text, [{ param }, value]) => text.replace(new RegExp(`\\{${param}\\}`), value),
+      (text, [param, value]) => text.replace(new RegExp(`\\{${param}\\}`), value),
       route.path,
     )
-    const sentBody =
-      body && (route.resource?.forMany === 'import' ? { form: toCsvForm(body) } : { json: body })
-    const options = { accept, contract: false as const, ...sentBody }
+    const options = { accept, contract: false as const, ...(body && encode(route, body)) }
     const response = await this.ours.client.request(route.method, path + query, options)
     const sent = path + decodeURIComponent(query) + JSON.stringify(body ?? '')
     for (const text of this.planted)
@@ -333,10 +374,16 @@ class Walk {
   /** A body with new values, and with references to records of the own team. */
   private async bodyOf({ resource, readsBody }: DeclaredRoute): Promise<Record<string, unknown> | undefined> {
     const { model, fields } = resource ?? {}
-    if (!readsBody || !model) return undefined
-    const record = this.ours.client.recordsOf().factory.build(model as new () => Model)
+    return readsBody && model ? this.valuesOf(model as new () => Model, fields) : undefined
+  }
+
+  private async valuesOf(
+    model: new () => Model,
+    fields?: readonly string[],
+  ): Promise<Record<string, unknown>> {
+    const record = this.ours.client.recordsOf().factory.build(model)
     const body: Record<string, unknown> = {}
-    const references = this.referencesOf(model as new () => Model)
+    const references = this.referencesOf(model)
     for (const name of fields ?? Object.keys(record)) {
       const target = references.get(name)
       const isList = relationIdsOf(model).some((property) => property.name === name)
@@ -344,7 +391,28 @@ class Walk {
       const value: unknown = id ?? Reflect.get(record, name)
       if (value !== undefined) body[name] = isList && id ? [id] : value
     }
+    for (const list of nestedListsOf(model))
+      if (fields?.includes(list.name))
+        body[list.name] = [await this.valuesOf(list.line as new () => Model, list.fields)]
     return body
+  }
+
+  /** The references in a body and in its lines, and the body with another id in the place of each. */
+  private referencesIn(model: new () => Model, body: Record<string, unknown>): BodyReference[] {
+    const own = [...this.referencesOf(model)].flatMap(([name, target]) => {
+      const withId = (id: string) => ({ ...body, [name]: Array.isArray(body[name]) ? [id] : id })
+      return name in body ? [{ name, target, withId }] : []
+    })
+    const ofLines = nestedListsOf(model).flatMap(({ name: list, line }) => {
+      const [values] = (body[list] ?? []) as Record<string, unknown>[]
+      const references = values ? this.referencesIn(line as new () => Model, values) : []
+      return references.map(({ name, target, withId }) => ({
+        name: `${list}.${name}`,
+        target,
+        withId: (id: string) => ({ ...body, [list]: [withId(id)] }),
+      }))
+    })
+    return [...own, ...ofLines]
   }
 
   /** Whether the records of a model are in a team. Records of no team are for everybody. */
@@ -387,13 +455,25 @@ class Walk {
       ({ model, members }) => model.target === team.constructor && !members,
     )
     const where = metadata.target === team.constructor ? { id } : chain && conditionOn(chain, id)
-    return where && this.ours.client.tx.find(metadata.target, { where, order: { id: 'ASC' } })
+    return (
+      where && this.ours.client.tx.find(metadata.target, { where, order: { id: 'ASC' }, withDeleted: true })
+    )
   }
 }
 
 /** Whether a handler may read a list of ids. */
 function takesIds({ resource }: DeclaredRoute): boolean {
   return resource?.forMany === 'bulk' || !['create', 'update', 'destroy'].includes(resource?.action ?? '')
+}
+
+/** Encodes a body: as a form if it is a CSV file, or needs a file, else as JSON. */
+function encode({ resource }: DeclaredRoute, body: object): Pick<RequestOptions, 'form' | 'json'> {
+  const { model, forMany, action } = resource ?? {}
+  if (forMany === 'import') return { form: toCsvForm(body) }
+  const files = action === 'create' && model ? filesOf(model).filter((file) => needsFile(model, file)) : []
+  if (files.length === 0) return { json: body }
+  const samples = files.map(({ name, types }) => [name, sampleFile(types[0] ?? 'text/plain')])
+  return { form: { ...JSON.parse(JSON.stringify(body)), ...Object.fromEntries(samples) } }
 }
 
 /** The form with a CSV file of one line. */

@@ -5,7 +5,7 @@ import { sidebar } from '../pages.js'
 export default defineConfig({
   title: 'resource-kit',
   description:
-    'A full-stack TypeScript framework for applications that are mostly lists, forms and pages of a database.',
+    'A full-stack TypeScript framework for applications that mostly list, show and edit the records of a database.',
   lang: 'en-US',
   base: process.env.DOCS_BASE ?? '/',
   srcDir: 'pages',

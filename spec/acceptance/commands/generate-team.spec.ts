@@ -37,8 +37,8 @@ describeOnce('kit generate team', () => {
 
   const variants: [word: string, options: TeamArguments][] = [
     ['branch', {}],
-    ['branch', { roles: 'owner,manager,clerk,viewer', write: 'clerk', locking: true }],
-    ['company', { api: true }],
+    ['branch', { roles: 'owner,manager,clerk,viewer', write: 'clerk', locking: true, history: true }],
+    ['company', { api: true, history: true }],
     ['DistributionCenter', { roles: 'head,hand' }],
   ]
 

@@ -113,6 +113,9 @@ describe('kit generate and kit destroy', () => {
     expect(app.read('src/app.ts')).to.equal(before['src/app.ts'])
     expect(app.read('src/models/post.ts')).to.contain('body!: string')
     expect(await kitGenerate('resource', 'post', 'title', 'body:text', '--force')).to.not.contain('reset')
+    // The migration has another command only.
+    const full = ['resource', 'post', 'title', 'body:text', '--spec', 'full', '--force']
+    expect(await kitGenerate(...full)).to.not.contain('reset')
   })
 
   it('leaves nothing behind when a file cannot be written', async () => {

@@ -110,6 +110,9 @@ describeOnce(`Files of ${size / mebibyte} MiB`, () => {
       expect([status, headers.get('retry-after')]).to.deep.equal([503, '60'])
       await sendAndRead(address, mebibyte)
     }
+    const make = async (bytes: number): Promise<number> =>
+      (await fetch(`${address}/clips/made?bytes=${bytes}`, { method: 'POST' })).status
+    expect([await make(8 * mebibyte), await make(mebibyte)]).to.deep.equal([503, 201])
     expect(readdirSync(`${folder}/.uploads`)).to.deep.equal([])
   })
 })

@@ -40,7 +40,11 @@ for (let first = 0; first < total; first += most) {
       if (hasUsers) generate(app.folder, authActions(app.folder, 'user'))
       const roles = random.chance(0.5) ? 'owner,member' : 'owner,manager,clerk,viewer'
       const hasTeam = hasUsers && random.chance(0.5)
-      if (hasTeam) generate(app.folder, teamActions(app.folder, 'branch', { roles, api: random.chance(0.2) }))
+      if (hasTeam)
+        generate(
+          app.folder,
+          teamActions(app.folder, 'branch', { roles, api: random.chance(0.2), history: random.chance(0.3) }),
+        )
       empty = app.tree()
       resources = new RandomResources(random, hasUsers, hasTeam ? 'branch' : undefined).take(count)
       for (const { name, options, command } of resources) {

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { Database } from '../../../src/database/database.js'
 import { newDatabase } from '../../support/databases.js'
-import { Application } from '../../support/applications/generated.js'
+import { Application, withFilledBranch } from '../../support/applications/generated.js'
 import { kit } from '../../support/kit.js'
 
 describe('kit generate migration, and kit db migrate', () => {
@@ -36,6 +36,40 @@ describe('kit generate migration, and kit db migrate', () => {
     const back = await kit(app.folder, ['db', 'rollback', '--steps', '2'], { env })
     expect(back).to.include({ status: 0, errors: '' })
     expect(await rows('title, shown = false AS is_false')).to.deep.equal([{ title: 'A', is_false: yes }])
+    await database.close()
+  })
+
+  it('add a branch to the rows of a finished resource, as docs/teams.md says', async () => {
+    const env = { DATABASE_URL: await newDatabase() }
+    app.linkPackages()
+    const run = async (...args: string[]) =>
+      expect(await kit(app.folder, args, { env }), args.join(' ')).to.include({ status: 0, errors: '' })
+    await run('g', 'model', 'branch', 'name')
+    await run('g', 'resource', 'supplier', 'name')
+    await run('db', 'migrate')
+    const database = await new Database({ test: { url: env.DATABASE_URL } }, 'test').open()
+    const [oldest, other, supplier] = ['a', 'b', 'c'].map(
+      (end) => `0193b6a2-7c3e-7000-8000-00000000000${end}`,
+    )
+    for (const [id, day] of [
+      [other, '2026-02-02'],
+      [oldest, '2026-01-01'],
+    ])
+      await database.query(`INSERT INTO branches (id, name, created_at) VALUES ('${id}', 'x', '${day}')`)
+    await database.query(`INSERT INTO suppliers (id, name) VALUES ('${supplier}', 'A')`)
+    const made = await kit(app.folder, ['g', 'migration', 'add_branch_to_suppliers', 'branch:references'])
+    const [path = ''] = /migrations\/\S+/.exec(made.output) ?? []
+    app.write(path, withFilledBranch(app.read(path)))
+    await run('db', 'migrate')
+    expect(await database.query('SELECT branch_id FROM suppliers')).to.deep.equal([{ branch_id: oldest }])
+    const without = await database
+      .query(`INSERT INTO suppliers (id, name) VALUES ('${other}', 'B')`)
+      .catch(String)
+    expect(without).to.match(/branch_id/)
+    const inUse = await database.query(`DELETE FROM branches WHERE id = '${oldest}'`).catch(String)
+    expect(inUse).to.match(/foreign key/i)
+    await run('db', 'rollback')
+    await run('db', 'migrate')
     await database.close()
   })
 

@@ -7,21 +7,32 @@ import { migrationActions } from '../../../src/generator/migration-generator.js'
 import { resourceActions, resourceDestruction } from '../../../src/generator/resource-generator.js'
 import type { ResourceArguments } from '../../../src/generator/arguments/command-line.js'
 import { teamActions, teamDestruction, type TeamArguments } from '../../../src/generator/team-generator.js'
-import { Application, INDEPENDENT_OF_ENGINE } from '../../support/applications/generated.js'
+import { Application, INDEPENDENT_OF_ENGINE, withFilledBranch } from '../../support/applications/generated.js'
 import { newDatabase } from '../../support/databases.js'
 import { codeBlocks } from '../../support/documentation/code-blocks.js'
 import { describeOnce, engine, itOnce } from '../../support/engine.js'
+import { kit } from '../../support/kit.js'
 
 const own = { owner: 'branch' }
 
 /** The resources of a rental company, in the order in which they are generated. */
 const RESOURCES: [name: string, attributes: string[], options: ResourceArguments][] = [
-  ['customer', ['name'], { ...own, search: 'name' }],
-  ['item', ['name', 'serial:string:unique'], own],
+  [
+    'customer',
+    ['name', 'photo:file', 'papers:files'],
+    { ...own, search: 'name', history: true, trash: true, csv: true, import: true, bulk: 'destroy' },
+  ],
+  ['item', ['name', 'serial:string:unique'], { ...own, import: 'serial' }],
   [
     'rental',
     ['number', 'customer:references', 'items:many', 'assignee:nulls.References:user'],
-    { ...own, route: ['return:post', 'import:post:collection'], filter: 'customer,assignee', sort: 'number' },
+    {
+      ...own,
+      route: ['return:post', 'import:post:collection'],
+      filter: 'customer,assignee',
+      sort: 'number',
+      nested: ['rental_line item:references quantity:int'],
+    },
   ],
   // The path is that of the parent, and the roles are those of the branch.
   ['payment', ['amount:int', 'receiver:references:user'], { ...own, parent: 'rental', locking: true }],
@@ -78,7 +89,7 @@ describe('A generated team', () => {
       const [DATABASE_URL, TEST_DATABASE_URL] = [await newDatabase(), await newDatabase()]
       Object.assign(app.environment, { DATABASE_URL, TEST_DATABASE_URL })
     }
-    const team = { roles: 'owner,manager,clerk,viewer', write: 'clerk', locking: true }
+    const team = { roles: 'owner,manager,clerk,viewer', write: 'clerk', locking: true, history: true }
     company = new Company(app, { api: true }, team, RESOURCES)
   })
 
@@ -101,6 +112,26 @@ describe('A generated team', () => {
     expect(passes).to.be.above(engine === 'sqlite' ? 220 : 150)
   })
 
+  itOnce('is documented, with its members and invitations, and without the hash of a link', async () => {
+    const { output, errors } = await kit(app.folder, ['openapi'], { env: app.environment })
+    expect(output, errors).to.match(/^\{/)
+    const { paths, components } = JSON.parse(output)
+    const statuses = (method: string, path: string) => Object.keys(paths[path][method].responses)
+    const [members, invitations] = ['memberships', 'invitations'].map(
+      (name) => `/branches/{branch_id}/${name}`,
+    )
+    expect(statuses('post', String(invitations))).to.include.members(['201', '403', '404', '422', '429'])
+    expect(statuses('delete', `${invitations}/{invitation_id}`)).to.include.members(['200', '403', '404'])
+    expect(statuses('get', String(members))).to.include.members(['200', '404'])
+    for (const method of ['patch', 'delete'])
+      expect(statuses(method, `${members}/{membership_id}`)).to.include.members(['200', '403', '404', '409'])
+    expect(statuses('put', '/invitation')).to.include.members(['200', '403', '410', '422'])
+    expect(statuses('delete', '/branches/{branch_id}')).to.include.members(['403', '404', '409', '422'])
+    expect(Object.keys(components.schemas.Membership.properties)).to.include.members(['role', 'user_id'])
+    expect(Object.keys(components.schemas.Invitation.properties)).to.include('email')
+    expect(output).to.not.include('token_hash')
+  })
+
   itOnce('has a spec of the isolation that notices a forgotten policy', function () {
     this.timeout(0)
     const file = 'dist/src/policies/customer.js'
@@ -108,11 +139,12 @@ describe('A generated team', () => {
     app.write(file, compiled.replace('extends RolePolicy {', 'extends RolePolicy {\n scope() { return {} }'))
     const handlers = 'dist/src/actions/customers.js'
     const original = app.read(handlers)
-    app.write(handlers, original.replace(', branch_id: branch.id }', ' }'))
-    const { failures } = app.reportSpecs('--grep', 'The isolation of teams holds in GET .*customers/')
+    app.write(handlers, original.replaceAll(', branch_id: branch.id }', ' }'))
+    const { failures } = app.reportSpecs('--grep', 'The isolation of teams holds in .*customers/')
     app.write(file, compiled)
     app.write(handlers, original)
-    expect(failures.join('\n')).to.include('/branches/{branch_id}/customers/{customer_id}')
+    for (const route of ['{customer_id}:', 'history:', 'restore:', 'purge:', 'files/{stored_file_id}:'])
+      expect(failures.join('\n')).to.include(route)
   })
 
   itOnce(
@@ -239,6 +271,14 @@ describeOnce('A generated team of an API', () => {
 
   after(() => app.remove())
 
+  /** Takes back what a recipe has added. */
+  function restore(before: Record<string, string>): void {
+    rmSync(app.path('node_modules'), { force: true })
+    for (const [path, text] of Object.entries(app.tree()))
+      if (!(path in before)) rmSync(app.path(path), { recursive: true, force: true })
+      else if (before[path] !== text) app.write(path, before[path] ?? '')
+  }
+
   it('has specs that pass, with two roles', async function () {
     this.timeout(0)
     const resources = RESOURCES.filter(([name]) => ['customer', 'item', 'rental', 'note'].includes(name))
@@ -248,6 +288,26 @@ describeOnce('A generated team of an API', () => {
     const { passes, failures } = app.reportSpecs('--grep', OF_ACCOUNTS, '--invert')
     expect(failures).to.deep.equal([])
     expect(passes).to.be.above(90)
+  })
+
+  it('has a branch in a finished resource, as the handbook says', function () {
+    this.timeout(0)
+    rmSync(app.path('node_modules'), { force: true })
+    const before = app.tree()
+    const supplier = { attributes: ['name'] }
+    generate(app.folder, resourceActions(app.folder, 'supplier', supplier))
+    generate(app.folder, migrationActions(app.folder, 'add_branch_to_suppliers', ['branch:references']))
+    const [migration = ''] = Object.keys(app.tree()).filter((path) =>
+      path.includes('add_branch_to_suppliers'),
+    )
+    app.write(migration, withFilledBranch(app.read(migration)))
+    const again = { ...supplier, ...own, skipMigration: true }
+    generate(app.folder, resourceActions(app.folder, 'supplier', again), { force: true })
+    expect(app.compile()).to.deep.equal({ status: 0, output: '' })
+    const { passes, failures } = app.reportSpecs('--grep', 'Supplier|suppliers')
+    expect(failures).to.deep.equal([])
+    expect(passes).to.be.above(20)
+    restore(before)
   })
 
   it('has a branch with a short address, counts by SQL, and a job that deletes it, as the handbook says', function () {
@@ -270,10 +330,7 @@ describeOnce('A generated team of an API', () => {
     const { passes, failures } = app.reportSpecs('dist/spec/jobs/delete_branch.spec.js')
     expect(failures).to.deep.equal([])
     expect(passes).to.equal(2)
-    rmSync(app.path('node_modules'), { force: true })
-    for (const [path, text] of Object.entries(app.tree()))
-      if (!(path in before)) rmSync(app.path(path), { recursive: true, force: true })
-      else if (before[path] !== text) app.write(path, before[path] ?? '')
+    restore(before)
   })
 
   it('is taken back by kit destroy', () => company.expectDestroyed())

@@ -134,7 +134,7 @@ describe('An application with the examples of docs/validation.md, docs/file-uplo
       { cwd: folder, encoding: 'utf8', env: environment() },
     )
     expect(status, stdout + stderr).to.equal(0)
-    expect(stdout).to.include('6 passing')
+    expect(stdout).to.include('7 passing')
   })
 
   /** A block adds methods to a class, or translations to a file, or it is the whole file. */

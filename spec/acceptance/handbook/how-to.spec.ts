@@ -1,15 +1,18 @@
 import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { expect } from 'chai'
 import { codeBlocks, namedFile } from '../../support/documentation/code-blocks.js'
+import { wordsOf } from '../../support/documentation/output.js'
 import { environment, kit, kitFile, newApplication } from '../../support/kit.js'
 
 /** Registers the declarations of the recipes, as they describe it. */
 const routes = `
 app.post('/welcome', welcome)
 app.resource(CustomersResource)
+app.resource(ItemsResource)
+app.resource(OrdersResource)
 app.static('/assets', 'public/assets')
 app.get('/', frontEnd)
 app.get('/{*path}', frontEnd)
@@ -43,6 +46,10 @@ describe('An application with the recipes of docs/how-to.md', function () {
 
   before(async () => {
     ;({ folder, remove } = await newApplication())
+    // The total is that of the orders of this page.
+    const [orders] = codeBlocks().filter(({ page }) => page === 'docs/nested-records.md')
+    for (const [line] of orders?.code.matchAll(/^npx kit generate .*$/gm) ?? [])
+      await run(...wordsOf(line).slice(2))
     for (const block of codeBlocks().filter(({ page }) => page === 'docs/how-to.md')) {
       const file = namedFile(block)
       // packed.spec.ts runs the application by hand, whose only file this is.
@@ -50,6 +57,10 @@ describe('An application with the recipes of docs/how-to.md', function () {
       for (const line of block.code.split('\n'))
         if (/^npx kit generate (migration|job)/.test(line)) await run(...line.split(' ').slice(2))
     }
+    const migrations = readdirSync(join(folder, 'migrations'))
+    const total = `migrations/${migrations.find((name) => name.includes('add_total_to_orders'))}`
+    const content = readFileSync(join(folder, total), 'utf8')
+    write(total, content.replace('scale: 2 }', "scale: 2, default: '0.00' }"))
     write('public/index.html', '<p>The front end</p>')
     write('public/assets/app.js', 'start()')
     write('migrations/1999999999999_existing_tables.ts', existingTables)
@@ -82,6 +93,19 @@ describe('An application with the recipes of docs/how-to.md', function () {
       name: 'Grace',
     })
     expect((await send('POST', '/customers', { name: ' ' })).status).to.equal(422)
+  })
+
+  it('computes the total of an order from its lines', async () => {
+    const tea = await send('POST', '/items', { name: 'Tea', price: '1.5' })
+    const cup = await send('POST', '/items', { name: 'Cup', price: '12.05' })
+    const [first, second] = [tea, cup].map(({ body }) => String(Reflect.get(body, 'id')))
+    const lines = [
+      { item_id: first, quantity: 3 },
+      { item_id: second, quantity: 2 },
+    ]
+    const { status, body } = await send('POST', '/orders', { number: '1', total: '0.01', lines })
+    expect(status, JSON.stringify(body)).to.equal(201)
+    expect(body).to.include({ total: '28.60' })
   })
 
   it('serves the front end at every other path', async () => {

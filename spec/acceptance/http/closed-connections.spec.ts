@@ -106,7 +106,7 @@ describe('A request whose client has closed the connection', () => {
       expect(await database.manager.count(Shelf)).to.equal(2)
     }))
 
-  it('runs few of a hundred slow queries whose clients have left', () =>
+  it('runs fewer than half of a hundred slow queries whose clients have left', () =>
     withLibrary({}, async ({ site, database, handle }) => {
       // A statement of SQLite keeps the event loop busy. On a server, the connections limit how many begin.
       if (database.options.type !== 'better-sqlite3') return
@@ -127,6 +127,6 @@ describe('A request whose client has closed the connection', () => {
       }
       // Its response comes after those of all requests that have arrived before.
       expect((await site.get('/')).status).to.equal(204)
-      expect(queries).to.be.within(1, 20)
+      expect(queries).to.be.within(1, 50)
     }))
 })

@@ -55,6 +55,11 @@ describe('telemetry() with the SDK of OpenTelemetry', () => {
     expect(spans.find(({ name }) => name === 'GET /posts')?.attributes).to.include({ 'http.route': '/posts' })
   })
 
+  it('has the number of the exported rows', () => {
+    const exported = spans.find(({ name }) => name === 'GET /exported.csv')
+    expect(exported?.attributes).to.include({ 'resource_kit.rows': 1 })
+  })
+
   it('has no transaction for a record that is not valid', () => {
     expect(treeOf('POST /posts')).to.deep.equal(['createPost'])
     expect(spans.find(({ name }) => name === 'POST /posts')?.status).to.equal(0)

@@ -7,10 +7,16 @@ import { openExampleBlog } from '../../support/applications/example-blog.js'
 import { describeInBrowser, startBrowser, visit, type Visitor } from '../../support/browser.js'
 import { currentDigests, recordedDigests } from '../../support/documentation/pictures.js'
 
-const screens = [
-  { colorScheme: 'light', size: { width: 1280, height: 800 }, paper: 'rgb(250, 249, 246)' },
-  { colorScheme: 'dark', size: { width: 390, height: 844 }, paper: 'rgb(20, 24, 26)' },
+const themes = [
+  { colorScheme: 'light', paper: 'rgb(250, 249, 246)' },
+  { colorScheme: 'dark', paper: 'rgb(20, 24, 26)' },
 ] as const
+
+/** A light screen and a dark phone, or with `KIT_SCREENS=all` three widths in both themes. */
+const screens = themes.flatMap((theme, index) => {
+  const widths = process.env['KIT_SCREENS'] === 'all' ? [1280, 768, 360] : [index === 0 ? 1280 : 390]
+  return widths.map((width) => ({ ...theme, size: { width, height: 844 } }))
+})
 
 const longWord = 'Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft'
 const longTitle = `${longWord}${longWord} and a title that goes on for longer than anybody would like`
@@ -504,13 +510,11 @@ const visibleRules = [
   'link-name',
 ]
 
-/** The serious or critical violations that axe-core finds, with all rules or with some: the rule, and the element. */
+/** The violations that axe-core finds, with all rules or with some: the rule, and the element. */
 async function barriers(page: Page, rules?: string[]): Promise<string[]> {
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
   const { violations } = await page.evaluate<axe.AxeResults>(`axe.run(${JSON.stringify(options)})`)
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
+  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
 }
 
 /** Links, buttons and fields that are too small to touch: lower than 44 pixels, or 24 within text (WCAG 2.2). */

@@ -1,3 +1,4 @@
+import axe from 'axe-core'
 import { expect } from 'chai'
 import type { Browser, Page } from 'playwright-core'
 import type { Database } from '../../../src/index.js'
@@ -190,6 +191,22 @@ describeInBrowser('examples/members with two browsers', () => {
       expect(new URL(page.url()).pathname).to.equal(path)
       expect(await titles()).to.deep.equal(['third'])
     })
+  })
+
+  it('has an account page that is accessible at three widths in two themes', async () => {
+    const { page } = ada
+    await signUp(ada)
+    await page.goto('/account/edit')
+    await page.evaluate(axe.source)
+    for (const colorScheme of ['dark', 'light'] as const) {
+      await page.emulateMedia({ colorScheme })
+      for (const width of [360, 768, 1280]) {
+        await page.setViewportSize({ width, height: 800 })
+        const { violations } = await page.evaluate<axe.AxeResults>("axe.run({ resultTypes: ['violations'] })")
+        expect(violations, `${colorScheme}, ${width} pixels`).to.deep.equal([])
+        expect(await page.evaluate('document.documentElement.scrollWidth - innerWidth')).to.equal(0)
+      }
+    }
   })
 
   it('ends the other session when the password changes', async () => {

@@ -9,6 +9,7 @@ import {
   JoinTable,
   ManyToMany,
   ManyToOne,
+  OneToMany,
   VersionColumn,
   type EntityManager,
   type Relation,
@@ -19,6 +20,7 @@ import {
   Database,
   errors,
   Model,
+  Nested,
   nothing,
   Policy,
   Present,
@@ -182,6 +184,33 @@ class Ring extends Model {
   lock_version!: number
 }
 
+@Entity('hist_recipes')
+class Recipe extends Model {
+  @Column('varchar')
+  title!: string
+
+  @OneToMany(() => Step, (step) => step.recipe)
+  @Nested<Step>({ fields: ['text'] })
+  steps!: Step[]
+}
+
+@Entity('hist_steps')
+@History()
+class Step extends Model {
+  @Column('uuid')
+  recipe_id!: string
+
+  @Column('int')
+  position!: number
+
+  @Column('varchar', { unique: true })
+  text!: string
+
+  @ManyToOne(() => Recipe, (recipe) => recipe.steps, { onDelete: 'CASCADE' })
+  @JoinColumn({ name: 'recipe_id' })
+  recipe?: Relation<Recipe>
+}
+
 @Entity('hist_notes')
 @History()
 class Note extends Model {
@@ -309,7 +338,7 @@ function reasonIn(ctx: Context): string | undefined {
   return typeof reason === 'string' ? reason : undefined
 }
 
-const models = [Author, Person, Label, Contract, Part, Line, Ring, Note, HistoryEntry]
+const models = [Author, Person, Label, Contract, Part, Line, Ring, Recipe, Step, Note, HistoryEntry]
 
 const open = (url: string): Promise<Database> => new Database({ test: { url }, models }, 'test').open()
 
@@ -406,6 +435,38 @@ describe('A model with @History', () => {
       [],
       [change('title', 'B', null), change('amount', '1.50', null)],
     ])
+  })
+
+  it('records each line of a record that is created, changed, moved, removed or deleted with it', async () => {
+    const save = (recipe: Recipe, ...steps: [id: string | undefined, text: string][]) =>
+      within(async (ctx) => {
+        const from = { title: 'Soup', steps: steps.map(([id, text]) => ({ ...(id && { id }), text })) }
+        const errors = await ctx.save(ctx.bind(recipe, { from, fields: ['title', 'steps'] }))
+        if (errors) throw errors
+      })
+    await save(new Recipe(), [undefined, 'fry'])
+    const recipe = new Recipe()
+    const find = (ctx: Context) => ctx.find(Recipe, recipe.id)
+    await save(recipe, [undefined, 'cut'], [undefined, 'cook'], [undefined, 'eat'])
+    const [cut = '', cook = '', eat = ''] = recipe.steps.map(({ id }) => id)
+    await save(recipe, [eat, 'eat'], [cut, 'slice'], [undefined, 'wash'])
+    const wash = recipe.steps[2]?.id
+    // The error of the last line undoes the entries of the others.
+    expect((await save(recipe, [eat, 'dine'], [cut, 'fry'])).status).to.equal(409)
+    await within(async (ctx) => ctx.destroy(await find(ctx)))
+    const [, ...all] = await entries({ table_name: 'hist_steps' })
+    const written = all.map(({ action, record_id }) => [action, record_id])
+    expect(written.slice(0, 7)).to.deep.equal([
+      ['create', cut],
+      ['create', cook],
+      ['create', eat],
+      ['destroy', cook],
+      ['update', eat],
+      ['update', cut],
+      ['create', wash],
+    ])
+    expect(written.slice(7)).to.have.deep.members([eat, cut, wash].map((id) => ['destroy', id]))
+    expect(all[5]?.changes).to.deep.equal([change('position', 0, 1), change('text', 'cut', 'slice')])
   })
 
   it('records exact values of all kinds, and each `from` is the `to` before', async () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { Max, Min } from 'class-validator'
 import {
   Column,
+  DeleteDateColumn,
   Entity,
   Index,
   JoinColumn,
@@ -53,7 +54,10 @@ class Order extends Model {
 
   override validateUpdate(errors: ValidationErrors): void {
     this.total = this.lines.reduce((sum, { quantity }) => sum + quantity, 0)
-    if (this.total === 666) errors.add('lines', 'cursed', 'These lines are cursed.')
+    if (this.lines.some(({ note }) => note === 'cursed'))
+      errors.add('lines', 'cursed', 'These lines are cursed.')
+    const index = this.lines.findIndex(({ note }) => note === 'unlucky')
+    if (index >= 0) errors.add(`lines.${index}.quantity`, 'unlucky', 'Quantity brings bad luck.')
   }
 }
 
@@ -84,6 +88,7 @@ class OrderLine extends Model {
 class Invoice extends Model {
   @Column('varchar') number!: string
   @VersionColumn() lock_version!: number
+  @DeleteDateColumn() deleted_at!: Date | null
 
   @OneToMany(() => InvoiceLine, (line) => line.invoice)
   @Nested<InvoiceLine>({ fields: ['text'] })
@@ -99,6 +104,10 @@ class InvoiceLine extends Model {
   @ManyToOne(() => Invoice, (invoice) => invoice.lines, { onDelete: 'CASCADE' })
   @JoinColumn({ name: 'invoice_id' })
   invoice?: Relation<Invoice>
+
+  override validateUpdate(errors: ValidationErrors): void {
+    if (this.text === 'paid') errors.add('text', 'paid', 'This line is paid.')
+  }
 }
 
 @Entity('nested_shops')
@@ -387,8 +396,18 @@ describe('Nested records', () => {
   it('report the hooks of their model and of the record', async () => {
     const one = await put({ lines: [{ quantity: 1 }, { quantity: 1, note: 'forbidden' }] })
     expect(one.json.errors).to.deep.equal({ 'lines.1.note': ['Note is forbidden.'] })
-    const two = await put({ lines: [{ quantity: 666 }] })
+    const two = await put({ lines: [{ quantity: 1, note: 'cursed' }] })
     expect(two.json.errors).to.deep.equal({ lines: ['These lines are cursed.'] })
+    // The hook of the record counts its lines, without the row that the form removes.
+    const form: [string, string][] = [
+      ['lines[0][id]', String(order.lines[0]?.id)],
+      ['lines[0][_remove]', 'true'],
+      ['lines[1][quantity]', '1'],
+      ['lines[2][quantity]', '13'],
+      ['lines[2][note]', 'unlucky'],
+    ]
+    const three = await send('put', path, { form })
+    expect(three.json.errors).to.deep.equal({ 'lines.2.quantity': ['Quantity brings bad luck.'] })
     expect(await quantities()).to.deep.equal([1, 2, 3])
   })
 
@@ -467,6 +486,17 @@ describe('Nested records', () => {
     expect(await stored()).to.deep.equal([])
   })
 
+  it('stay as they are when their record moves to the trash, which calls none of their hooks', async () => {
+    const { json } = await send('post', '/invoices', { json: { number: '1', lines: [{ text: 'paid' }] } })
+    const url = `/invoices/${json.id}`
+    const changed = await send('put', url, { json: { lines: [{ id: json.lines[0].id }, { text: 'new' }] } })
+    expect(changed.json.errors).to.deep.equal({ 'lines.0.text': ['This line is paid.'] })
+    expect((await site.delete(url, { accept: 'json', fromPage: true })).status).to.equal(204)
+    expect((await site.get(url, { accept: 'json' })).status).to.equal(404)
+    const lines = await database.manager.findBy(InvoiceLine, { invoice_id: json.id })
+    expect(lines.map(({ text }) => text)).to.deep.equal(['paid'])
+  })
+
   it('need at most four statements for a create and five for an update, whatever their number', async () => {
     const lines = Array.from({ length: 8 }, (_line, index) => ({ quantity: index + 1, item_id: items[0] }))
     expect(await statementsOf(() => create(lines))).to.have.length.at.most(4)
@@ -478,6 +508,10 @@ describe('Nested records', () => {
     const updating = await statementsOf(() => send('put', `/invoices/${invoice.json.id}`, { json: body }))
     // Two more statements read the invoice and its lines.
     expect(updating).to.have.length.at.most(5 + 2)
+    const [line] = order.lines
+    const change = { number: `${order.id}`, lines: [{ quantity: 9 }, { id: line?.id, item_id: items[0] }] }
+    // Without a version, one more reads and locks the lines. One checks the items, and one the unique positions.
+    expect(await statementsOf(() => put(change))).to.have.length.at.most(5 + 2 + 3)
   })
 
   it('raise the version of their record only when they change', async () => {

@@ -3,7 +3,7 @@ import { App } from '../../../src/index.js'
 import { TransactionConflict } from '../../../src/errors.js'
 import type { QueryRunner } from 'typeorm'
 import type { Servers } from '../../../src/database/replicas/servers.js'
-import { visitsTo } from '../../../src/database/replicas/visit.js'
+import { serverChoices } from '../../../src/database/replicas/server-choice.js'
 import { retrying, type RetryingOptions } from '../../../src/middleware/transaction/retrying.js'
 import { captureLog } from '../../../src/testing/index.js'
 import { Site } from '../../support/site.js'
@@ -47,7 +47,7 @@ describe('A request whose replica fails', () => {
     position: async () => 0n,
     stop: async () => {},
   }
-  const visitOf = visitsTo(servers, 5000, {
+  const choiceFor = serverChoices(servers, 5000, {
     visitorOf: () => 'ada',
     secretsOf: () => ['a secret of thirty-two characters'],
     addLogFields: () => {},
@@ -61,15 +61,15 @@ describe('A request whose replica fails', () => {
     const used: string[] = []
     const app = new App({ api: true, logger: captureLog().logger })
     app[method]('/', (ctx) => {
-      const visit = visitOf(ctx)
+      const choice = choiceFor(ctx)
       const work = async (): Promise<void> => {
-        const server = await visit.open({} as QueryRunner, { readOnly: true })
+        const server = await choice.open({} as QueryRunner, { readOnly: true })
         used.push(server.isReplica ? 'replica' : 'primary')
         if (server.isReplica) server.note(new Error('The connection is lost.'))
-        visit.rejectFailure()
+        choice.rejectFailure()
         ctx.status = 204
       }
-      return retrying(ctx, options, ({ reset }) => visit.run(work, reset))
+      return retrying(ctx, options, ({ reset }) => choice.run(work, reset))
     })
     const site = await Site.open(app)
     const { status } = await site[method]('/')

@@ -3,6 +3,7 @@
  * with the most bytes of memory that the process has had.
  */
 import 'reflect-metadata'
+import { Readable } from 'node:stream'
 import { pino } from 'pino'
 import { Entity, Table } from 'typeorm'
 import {
@@ -34,6 +35,17 @@ class ClipsResource extends BaseResource {
     return errors ? ctx.respond(errors) : ctx.respond(201, { data: clip })
   }
 
+  /** Makes a file of as many bytes as `?bytes=` says, and stores it. */
+  @Route('POST', '/made')
+  async make(ctx: Context) {
+    const clip = new Clip()
+    clip.video = await files.store(Readable.from([Buffer.alloc(Number(ctx.query['bytes']))]), {
+      filename: 'made.bin',
+    })
+    const errors = await ctx.save(clip)
+    return errors ? ctx.respond(errors) : ctx.respond(201, { data: clip })
+  }
+
   @Route('GET', '/{clip_id}/files/{stored_file_id}', { responses: { 200: '*/*' } })
   async file(ctx: Context) {
     return ctx.sendFile(await ctx.find(Clip, ctx.params['clip_id']))
@@ -52,9 +64,10 @@ const columns = [
 await runner.createTable(new Table({ name: 'clips', columns }))
 await runner.release()
 
+const files = storedFiles(database)
 const app = new App({ logger: pino({ level: 'silent' }), requestTimeout: 600_000 })
 app.use(transaction(database))
-app.extend(storedFiles(database))
+app.extend(files)
 app.get('/memory', (ctx) => {
   ctx.body = { bytes: process.resourceUsage().maxRSS * 1024 }
 })

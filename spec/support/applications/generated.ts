@@ -6,6 +6,7 @@ import { engine } from '../engine.js'
 import { temporaryFolder } from '../temporary-folder.js'
 import { unformatted } from '../formatted.js'
 import { root } from '../kit.js'
+import { codeBlocks } from '../documentation/code-blocks.js'
 
 const blog = join(root, 'examples/blog/')
 const members = join(root, 'examples/members/')
@@ -208,4 +209,15 @@ function entries(folder: string): [path: string, content: string][] {
     })
     .filter(([path = '']) => !/^(dist|node_modules|db|\.kit)\//.test(path))
     .toSorted() as [string, string][]
+}
+
+/** A generated migration that adds a required branch, with what docs/teams.md adds to it, so that present rows get one. */
+export function withFilledBranch(migration: string): string {
+  const filled = codeBlocks().find(({ code }) => code.includes('UPDATE suppliers'))?.code ?? ''
+  return migration
+    .replace(
+      "column(runner, 'branch_id', 'uuid')",
+      "column(runner, 'branch_id', 'uuid', { isNullable: true })",
+    )
+    .replace('  }\n\n  async down', () => `${filled}  }\n\n  async down`)
 }

@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import {
   Column,
+  DeleteDateColumn,
   Entity,
   Index,
   JoinColumn,
@@ -186,12 +187,13 @@ export class Line extends Model {
   after?: Relation<Line> | null
 }
 
-/** A visit of a member, which needs one. */
+/** A visit of a member, which needs one. It has a trash. */
 @Entity('visits')
 @Within('branch')
 export class Visit extends Model {
   @Column('uuid') branch_id!: string
   @Column('uuid') user_id!: string
+  @DeleteDateColumn({ type: Date }) deleted_at!: Date | null
 
   @ManyToOne(() => Branch)
   @JoinColumn({ name: 'branch_id' })
@@ -262,6 +264,7 @@ class CreateTeams1700000000000 implements MigrationInterface {
         ...(name === 'users' ? [column(runner, 'admin', 'bool')] : []),
         ...(name === 'tokens' || name === 'invitations' ? [column(runner, 'expires_at', 'datetime')] : []),
         ...(name === 'tokens' ? [column(runner, 'last_used_at', 'datetime', { isNullable: true })] : []),
+        ...(name === 'visits' ? [column(runner, 'deleted_at', 'datetime', { isNullable: true })] : []),
         ...timestamps(runner),
       ]
       const foreignKeys = Object.entries(keys).map(

@@ -1,6 +1,6 @@
 import 'reflect-metadata'
 import { once } from 'node:events'
-import { App, transaction, translations, type Context } from '../../../src/index.js'
+import { App, BaseResource, Resource, transaction, translations, type Context } from '../../../src/index.js'
 import { mailer, sendMail } from '../../../src/mail/index.js'
 import { telemetry } from '../../../src/telemetry/index.js'
 import { captureLog } from '../../../src/testing/index.js'
@@ -9,6 +9,14 @@ import { blogDatabase, newPost, Post } from './blog-database.js'
 
 /** An error of MariaDB, which detects conflicts by its locks only. */
 const DEADLOCK = "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213"
+
+@Resource('/exported', { model: Post, csv: ['title'] })
+class ExportedResource extends BaseResource {
+  override async list(ctx: Context) {
+    const { records } = await ctx.paginate(Post)
+    return ctx.respond({ data: records })
+  }
+}
 
 /**
  * Serves an application with telemetry(), and sends requests with a secret to it: in the query, path, body, cookie, header,
@@ -51,6 +59,7 @@ export async function sendTracedRequests(url: string, secret: string, templates:
     const errors = await ctx.save(newPost(''))
     if (errors) ctx.respond(errors, { data: {} })
   })
+  app.resource(ExportedResource)
   app.get('/conflicts', async function countPosts(ctx: Context) {
     const { id, title } = await ctx.tx.findOneOrFail(Post, { where: {} })
     const isSecond = (readers += 1) === 2
@@ -92,6 +101,7 @@ export async function sendTracedRequests(url: string, secret: string, templates:
   await fetch(`${address}/broken`, { headers })
   await fetch(`${address}/pages/${secret}`, { headers })
   await fetch(`${address}/nothing`, { headers })
+  await fetch(`${address}/exported.csv`, { headers }).then((response) => response.text())
   await fetch(`${address}/closed`, { signal: leaving.signal }).catch(() => undefined)
   await fetch(`${address}/sessions/${secret}`, { method: 'DELETE', headers })
   // Its end waits for the mail and the connections.

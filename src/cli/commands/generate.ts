@@ -236,11 +236,16 @@ function reportSecrets(attributes: readonly string[], print: Print): void {
     )
 }
 
-/** Whether a step changes an existing migration. If that has already been run, the new version is not run. */
+/** Whether a step changes the code of an existing migration. If that has already been run, the new version is not run. */
 function isRewrittenMigration(folder: string, action: FileAction): boolean {
   if (!isCreate(action) || !action.path.startsWith('migrations/')) return false
   const file = join(folder, action.path)
-  return existsSync(file) && readFileSync(file, 'utf8') !== action.content
+  return existsSync(file) && withoutCommand(readFileSync(file, 'utf8')) !== withoutCommand(action.content)
+}
+
+/** The text of a file without the line of the command that has written it. */
+function withoutCommand(text: string): string {
+  return text.replace(/^\/\/ kit generate .*$/m, '')
 }
 
 const RESOURCE_HELP = `

@@ -3,7 +3,7 @@ import { MigrationsLocked } from '../../errors.js'
 import { retry } from '../../common/retry.js'
 import type { Lock } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
-import { withLease, type LeaseDatabase } from '../leases.js'
+import { withLease, type LeaseDatabase } from '../named-leases.js'
 
 /** The maximum time in minutes that a process waits for another one that migrates. */
 const MINUTES = 10

@@ -4,7 +4,7 @@ import { captureStack, siteOf, type CallSite } from '../../common/place.js'
 import { TransactionConflict } from '../../errors.js'
 import { engineOf } from '../engines/engines.js'
 import { problemOf } from '../engines/problems.js'
-import { refusalOf } from './guard.js'
+import { refusalOf } from './statement-guards.js'
 import { maskedSql } from './masked-sql.js'
 
 /**

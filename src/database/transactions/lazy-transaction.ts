@@ -13,7 +13,7 @@ import {
 import type { Engine } from '../engines/engine.js'
 import { engineOf } from '../engines/engines.js'
 import { createRunner, type Mode } from '../engines/mode.js'
-import { refusalOf } from '../queries/guard.js'
+import { refusalOf } from '../queries/statement-guards.js'
 import { beginStatement } from '../queries/publish.js'
 import type { BeginOptions, Open, OpenServer } from './opening.js'
 import { RowStream } from './row-stream.js'

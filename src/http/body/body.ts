@@ -1,12 +1,6 @@
 import type { Context } from '../../context.js'
 import { clientNetwork } from '../security/client-network.js'
-import {
-  BadRequest,
-  ServiceUnavailable,
-  TooManyFields,
-  TooManyMembers,
-  UnsupportedMediaType,
-} from '../../errors.js'
+import { BadRequest, TooManyFields, TooManyMembers, UnsupportedMediaType } from '../../errors.js'
 import { bodyFormats, bodyKindOf, hasBody, type BodyFormat } from './body-kind.js'
 import { BodyReads, type BodyRead } from './body-reads.js'
 import { decodeText, encodingOf, readBytes } from './body-stream.js'
@@ -18,6 +12,7 @@ import {
 } from '../../models/attributes/json-limits.js'
 import { formReader } from './form-fields.js'
 import { readFile, readMultipart } from './multipart.js'
+import { explainFullDisk } from './upload-folders.js'
 import { UploadSlots } from './upload-slots.js'
 import { planOf } from './uploads.js'
 import { parseXml } from './xml-reader.js'
@@ -144,18 +139,15 @@ function parseText(text: string): unknown {
   }
 }
 
-/** The codes of a full disk, and of a limit of a user or of a process. */
-const FULL: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG']
-
 /** Converts the errors of the parsers to errors for the client. */
 function explain(error: unknown): unknown {
   // qs throws a RangeError when there are too many fields.
   if (error instanceof RangeError) return new TooManyFields()
   if (!(error instanceof Error)) return error
   const code: unknown = Reflect.get(error, 'code')
-  if (FULL.includes(code))
-    return new ServiceUnavailable('The disk for uploaded files is full.', 60, { cause: error })
-  return isInflateError(code) ? new BadRequest('The body is malformed.', { cause: error }) : error
+  return isInflateError(code)
+    ? new BadRequest('The body is malformed.', { cause: error })
+    : explainFullDisk(error)
 }
 
 /** zlib reports malformed data by codes like Z_DATA_ERROR and Z_BUF_ERROR, brotli by ERR__ERROR_FORMAT_... */

@@ -53,7 +53,9 @@ export async function readMultipart(
     await form.close()
   }
   const files = form.files.filter(([name]) => !isRejectedField(ctx, name))
-  Object.assign(ctx.request, { body: nest(form.fields), files: groupByField(files) })
+  const ofLines = files.filter(([name]) => plan?.lines?.test(name))
+  const paths = ofLines.map(([name, { filepath }]) => [name, filepath] as const)
+  Object.assign(ctx.request, { body: nest([...form.fields, ...paths]), files: groupByField(files) })
 }
 
 /**

@@ -44,7 +44,9 @@ export function reportRejectedFiles(ctx: Context): { fields: readonly string[]; 
 /** Adds the errors of dropped files to those that a handler responds with. They replace others there. */
 export function addRejectedFiles(ctx: Context, errors: ValidationErrors): void {
   const { fields = [], max } = reportRejectedFiles(ctx) ?? {}
-  for (const field of fields) {
+  for (const part of fields) {
+    // The file of a line is in the part `lines[0][photo]`.
+    const field = part.replaceAll(/\[(\w+)\]/g, '.$1')
     if (errors.fields.get(field)?.some(({ rule }) => rule === 'file_size')) continue
     errors.fields.delete(field)
     errors.add(field, 'file_size', undefined, { max })

@@ -1,6 +1,7 @@
 import { lstat, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { ServiceUnavailable } from '../../errors.js'
 import { PerRequest } from '../../common/per-request.js'
 import type { Context } from '../../context.js'
 
@@ -54,4 +55,13 @@ export function hasUploads(ctx: Context): boolean {
 export async function removeUploads(ctx: Context): Promise<void> {
   const folder = await folders.get(ctx)?.catch(() => undefined)
   if (folder) await removeUploadFolder(folder)
+}
+
+/** The codes of a full disk, and of a limit of a user or of a process. */
+const FULL: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EFBIG']
+
+/** Converts the error of a disk that takes no more files to a 503, and returns any other error as it is. */
+export function explainFullDisk(error: unknown): unknown {
+  if (!FULL.includes(Reflect.get(Object(error), 'code'))) return error
+  return new ServiceUnavailable('The disk for uploaded files is full.', 60, { cause: error })
 }

@@ -7,6 +7,8 @@ export interface UploadPlan {
   filesLimit: number
   /** The folder of the temporary files. Its disk is that of the store, so that no copy is made. */
   folder: string
+  /** The names of the parts with files of lines: `lines[0][photo]`. The body then has their paths, from which the lines get their files. */
+  lines?: RegExp | undefined
 }
 
 /** The plans of the routes that have one. */

@@ -30,7 +30,7 @@ import { addLogFields } from '../../logging/request-logger.js'
 import { sessionSecrets } from '../../sessions/secrets.js'
 import { visitorOf } from '../../sessions/visitor.js'
 import { isRepeatable } from '../idempotency/request-key.js'
-import type { Visit } from '../../database/replicas/visit.js'
+import type { ServerChoice } from '../../database/replicas/server-choice.js'
 import { maxDuration, retrying, type Attempt, type RetryingOptions } from './retrying.js'
 
 /** How clients other than browsers return the position of their last write. */
@@ -93,8 +93,8 @@ class Requests implements Hooks {
   private pending: string[] = []
   /** The number of responses that stream rows. */
   private streams = 0
-  /** Creates the visit of a request, on a database with several servers. */
-  private visitOf?: (ctx: Context) => Visit
+  /** Creates the choice of servers for a request, on a database with several of them. */
+  private choiceFor?: (ctx: Context) => ServerChoice
 
   constructor(
     private readonly database: Database,
@@ -112,9 +112,9 @@ class Requests implements Hooks {
     else if (env !== 'test') await warnOfPending(database, logger)
     const servers = await database.watch((change) => logger.info(change))
     if (!servers) return
-    const { visitsTo } = await import('../../database/replicas/visit.js')
+    const { serverChoices } = await import('../../database/replicas/server-choice.js')
     const visitors = { visitorOf, secretsOf, addLogFields }
-    this.visitOf = visitsTo(servers, database.replication.maxLag, visitors)
+    this.choiceFor = serverChoices(servers, database.replication.maxLag, visitors)
   }
 
   async checkRoutes(routes: readonly DeclaredRoute[], logger: Logger, env: string): Promise<void> {
@@ -141,10 +141,10 @@ class Requests implements Hooks {
   }
 
   run(ctx: Context, next: Next): Promise<void> {
-    const visit = this.visitOf?.(ctx)
+    const choice = this.choiceFor?.(ctx)
     const runOnce = (attempt: Attempt): Promise<void> => {
-      const work = () => this.runOnce(ctx, next, attempt, visit)
-      return visit ? visit.run(work, attempt.reset) : work()
+      const work = () => this.runOnce(ctx, next, attempt, choice)
+      return choice ? choice.run(work, attempt.reset) : work()
     }
     const run = () => retrying(ctx, this.options, runOnce)
     return this.pending.length > 0 ? this.rejectPending().then(run) : run()
@@ -156,8 +156,8 @@ class Requests implements Hooks {
   }
 
   /** Runs the middleware below and the handler in a transaction. */
-  private async runOnce(ctx: Context, next: Next, attempt: Attempt, visit?: Visit): Promise<void> {
-    const lazy = lazyTransaction(ctx, this.database, this.options, attempt, visit)
+  private async runOnce(ctx: Context, next: Next, attempt: Attempt, choice?: ServerChoice): Promise<void> {
+    const lazy = lazyTransaction(ctx, this.database, this.options, attempt, choice)
     beginTransaction(ctx, lazy)
     try {
       await (environmentOf(ctx) === 'production' ? next() : watchWaits(lazy, next))
@@ -165,7 +165,7 @@ class Requests implements Hooks {
         await checkBeforeCommit(ctx)
         rejectUncompared(ctx, lazy.manager)
       }
-      visit?.rejectFailure()
+      choice?.rejectFailure()
     } catch (error) {
       await rollback(ctx, lazy)
       throw explainDatabaseError(
@@ -216,14 +216,14 @@ function lazyTransaction(
     idleLimit = environmentOf(ctx) === 'development' ? 100 : Infinity,
   }: TransactionOptions,
   { count, start }: Attempt,
-  visit: Visit | undefined,
+  choice: ServerChoice | undefined,
 ): LazyTransaction {
   // On SQLite a transaction that has read cannot always write, so a retry first waits for the write lock.
   const mode = SAFE_METHODS.includes(ctx.method) && count === 0 ? 'read' : 'write'
   return new LazyTransaction(database, mode, {
     isolation,
     replica,
-    open: visit && ((primary, begin) => visit.open(primary, begin)),
+    open: choice && ((primary, begin) => choice.open(primary, begin)),
     waited: performance.now() - start,
     maxWait: Math.max(maxDuration, database.acquireTimeout),
     isAbandoned: () => ctx.req.socket.destroyed,

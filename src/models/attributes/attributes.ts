@@ -52,6 +52,16 @@ export function lineAttributes({ line, fields }: NestedList): Attribute[] {
   return attributesOf(line).filter(({ name, isList }) => fields.includes(name) && !isList)
 }
 
+/** The files that lines have, of the lists among the fields of a resource, and the pattern of their parts in a form: `lines[0][photo]`. */
+export function filesOfLines(model: Function | undefined, fields: readonly string[] = []) {
+  const lists = model ? nestedListsOf(model).filter(({ name }) => fields.includes(name)) : []
+  return lists.flatMap((list) =>
+    lineAttributes(list).flatMap(({ file }) =>
+      file ? [{ list, file, part: `^${list.name}\\[\\w+\\]\\[${file.name}\\]$` }] : [],
+    ),
+  )
+}
+
 /** The attributes of a model that contain files, the inherited ones first. */
 export const filesOf = memoizeByObject((model: Function): readonly FileAttribute[] =>
   ancestorsOf(model).flatMap(ownFiles),

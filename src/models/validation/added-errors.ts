@@ -1,6 +1,8 @@
 import type { ValidationErrors, Violation } from '../../errors.js'
 import { humanize, recordName } from '../../naming/words.js'
 import { RECORD } from '../../common/record-field.js'
+import { nestedListsOf } from '../attributes/attributes.js'
+import { placeOf } from '../record-state.js'
 import { attributeName, messageOf, type Translate } from './validation.js'
 
 const translated = new WeakSet<Violation>()
@@ -33,6 +35,24 @@ export function translateAdded(
       violation.message = messageOf(model, field, rule, values, texts, t)
       translated.add(violation)
     }
+  }
+}
+
+/**
+ * Gives the errors that a hook has added for lines the places of their rows in the body: the hook counts the lines of its record, from
+ * which removed and blank rows are missing.
+ */
+export function placeAdded(errors: ValidationErrors, record: object): void {
+  const lists = nestedListsOf(record.constructor).map(({ name }) => name)
+  const added = [...errors.fields]
+  if (!added.some(([field]) => lists.includes(field.split('.', 1)[0] ?? '') && field.includes('.'))) return
+  errors.fields.clear()
+  for (const [field, violations] of added) {
+    const [name = '', index, ...attribute] = field.split('.')
+    const line: unknown = lists.includes(name) ? Reflect.get(record, name)?.[Number(index)] : undefined
+    const place =
+      line instanceof Object ? [name, placeOf(line, Number(index)), ...attribute].join('.') : field
+    errors.fields.set(place, violations)
   }
 }
 

@@ -12,6 +12,8 @@ export interface Lines extends NestedList {
   readonly metadata: EntityMetadata
   /** The `order_id` column. */
   readonly key: ColumnMetadata
+  /** The `position` column. */
+  readonly position: ColumnMetadata
   /** Whether a unique index contains the position. */
   readonly hasUniquePosition: boolean
   /** The properties of unique indexes without the position, which no two lines of a list may share. */
@@ -28,7 +30,7 @@ const mostLines = 1000
  */
 export const linesOf = memoizeByObject((metadata: EntityMetadata): readonly Lines[] => {
   if (typeof metadata.target !== 'function') return []
-  return nestedListsOf(metadata.target).map((list) => readLines(metadata, list))
+  return nestedListsOf(metadata.target).map((list) => toLines(metadata, list))
 })
 
 /** Checks the lists of all models. */
@@ -36,7 +38,7 @@ export function checkNested({ entityMetadatas }: DataSource): void {
   for (const metadata of entityMetadatas) linesOf(metadata)
 }
 
-function readLines(owner: EntityMetadata, list: NestedList): Lines {
+function toLines(owner: EntityMetadata, list: NestedList): Lines {
   const { name, line, fields, min, max } = list
   const fail = (reason: string): never => {
     throw new DeclarationError(`@Nested of ${owner.targetName}.${name} ${reason}`)
@@ -49,7 +51,8 @@ function readLines(owner: EntityMetadata, list: NestedList): Lines {
     return fail(
       `needs a required key in ${line.name}, which is a property: @Column('uuid') ${owner.name.toLowerCase()}_id.`,
     )
-  if (!metadata.findColumnWithPropertyName('position'))
+  const position = metadata.findColumnWithPropertyName('position')
+  if (!position)
     return fail(`needs a column for the place of a line: @Column('int') position in ${line.name}.`)
   const known = attributesOf(line).filter(({ isList }) => !isList)
   const settable = known
@@ -60,16 +63,8 @@ function readLines(owner: EntityMetadata, list: NestedList): Lines {
     return fail(
       `has the field "${unknown}", which a request cannot set. The fields can be: ${settable.join(', ')}.`,
     )
-  if (
-    !(
-      Number.isInteger(min) &&
-      Number.isInteger(max) &&
-      min >= 0 &&
-      max >= 1 &&
-      min <= max &&
-      max <= mostLines
-    )
-  )
+  const areNumbers = Number.isInteger(min) && Number.isInteger(max)
+  if (!areNumbers || min < 0 || max < Math.max(1, min) || max > mostLines)
     return fail(`needs whole numbers from 0 to ${mostLines} as min and max, and min must not exceed max.`)
   if (nestedListsOf(line).length > 0) return fail(`has lines with lines. Remove @Nested from ${line.name}.`)
   implyWithin(line, [key.propertyName])
@@ -80,6 +75,7 @@ function readLines(owner: EntityMetadata, list: NestedList): Lines {
     line,
     metadata,
     key,
+    position,
     hasUniquePosition: unique.some((names) => names.includes('position')),
     unique: unique
       .filter((names) => !names.includes('position'))

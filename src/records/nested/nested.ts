@@ -42,19 +42,22 @@ export function Nested<Line extends Model>(options: NestedOptions<Line>): Proper
   }
 }
 
-/** The module with the writes is loaded for the first record with lines. */
+/** The modules are loaded for the first record with lines. */
 function takePartInLines(): void {
-  const lines = () => import('./lines.js')
+  const checks = () => import('./check.js')
+  const comparison = () => import('./compare.js')
+  const writes = () => import('./write.js')
   takePart({
     concerns: ({ target }: EntityMetadata) =>
       typeof target === 'function' && nestedListsOf(target).length > 0,
     writes: ({ entityMetadata: { target }, propertyName }) =>
       typeof target === 'function' && nestedListsOf(target).some(({ name }) => name === propertyName),
-    check: async (write) => (await lines()).checkLines(write),
-    before: async (write) => (await lines()).prepareLines(write),
-    changesMore: async (write) => (await lines()).changesLines(write),
-    after: async (write) => (await lines()).writeLines(write),
-    undone: async (write) => (await lines()).undoLines(write),
-    loaded: async (work, metadata, records) => (await lines()).loadLines(work, metadata, records),
+    check: async (write) => (await checks()).checkLines(write),
+    before: async (write) =>
+      write.action === 'destroy' ? (await writes()).removeLines(write) : (await checks()).prepareLines(write),
+    changesMore: async (write) => (await comparison()).changesLines(write),
+    after: async (write) => (await writes()).writeLines(write),
+    undone: async (write) => (await checks()).undoLines(write),
+    loaded: async (work, metadata, records) => (await import('./read.js')).loadLines(work, metadata, records),
   })
 }

@@ -3,6 +3,8 @@ import { sizeText } from '../../http/body/rejected-files.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
 import { Fields, type FieldOptions } from './fields.js'
 import { hiddenField } from './hidden-fields.js'
+import type { ValidationErrors } from '../../errors.js'
+import type { ViewContext } from '../view-context.js'
 
 /** The names of media types in hints. Others are written as they are. */
 const TYPE_NAMES: Partial<Record<string, string>> = {
@@ -16,6 +18,16 @@ const TYPE_NAMES: Partial<Record<string, string>> = {
 
 /** A field with stored files: the current ones, the input for new ones, and boxes that remove files. */
 export class FileField extends Fields {
+  /** @param place how the form names its fields and their elements */
+  constructor(
+    context: ViewContext,
+    name: string,
+    errors: ValidationErrors | undefined,
+    private readonly place: { idBase: string; nameOf: (attribute: string) => string },
+  ) {
+    super(context, name, errors)
+  }
+
   /** @param value the file or the files of the record */
   render(file: FileAttribute, value: unknown, given: FieldOptions): Html {
     const files = [value].flat().filter(isFile)
@@ -32,14 +44,20 @@ export class FileField extends Fields {
     return html`<div class="field file">
       <label for="${this.idOf(name)}">${this.labelOf(name, options)}${optional}</label>
       ${this.hintOf(name, options.hint)}${file && this.present(name, file)}
-      ${token && hiddenField(name, token)}${canRemove && this.remover(name, file)}${input}${this.errorOf(name)}
+      ${token && hiddenField(this.nameOf(name), token)}${canRemove && this.remover(name, file)}${input}${this.errorOf(name)}
     </div>`
   }
 
   private list({ name, types }: FileAttribute, files: readonly ShownFile[], options: FieldOptions): Html {
     const boxes = files.map((file, index) => {
       const id = this.idOf(name, String(index + 1))
-      const box = { type: 'checkbox', id, name, value: tokenOf(file) ?? file.id, checked: true }
+      const box = {
+        type: 'checkbox',
+        id,
+        name: this.nameOf(name),
+        value: tokenOf(file) ?? file.id,
+        checked: true,
+      }
       return html`<div class="choice">
         ${inputTag(attributes(box))} <label for="${id}">${this.link(file)}</label>
       </div>`
@@ -52,7 +70,7 @@ export class FileField extends Fields {
     // removed.
     return html`<fieldset${group}>
       <legend>${this.labelOf(name, options)}</legend>
-      ${this.hintOf(name, options.hint)}${hiddenField(name, '')}${boxes}
+      ${this.hintOf(name, options.hint)}${hiddenField(this.nameOf(name), '')}${boxes}
       <label for="${this.idOf(name)}">${this.context.t('kit.add_files')}</label>
       ${this.input(name, types, { ...options, multiple: true, required: options.required && files.length === 0 })}
       ${this.errorOf(name)}
@@ -65,7 +83,7 @@ export class FileField extends Fields {
       attributes({
         type: 'file',
         id: this.idOf(name),
-        name,
+        name: this.nameOf(name),
         accept: types.length > 0 && types.join(','),
         ...options,
         label: undefined,
@@ -87,9 +105,17 @@ export class FileField extends Fields {
 
   private remover(name: string, { filename }: ShownFile): Html {
     const id = this.idOf(name, 'remove')
-    const box = attributes({ type: 'checkbox', id, name, value: '' })
+    const box = attributes({ type: 'checkbox', id, name: this.nameOf(name), value: '' })
     const text = this.context.t('kit.remove_file', { name: filename })
     return html`<div class="choice">${inputTag(box)} <label for="${id}">${text}</label></div>`
+  }
+
+  protected override idBase(): string {
+    return this.place.idBase
+  }
+
+  protected override nameOf(attribute: string): string {
+    return this.place.nameOf(attribute)
   }
 
   /** `JPEG, PNG or WebP, at most 10 MiB` */

@@ -197,12 +197,11 @@ export class Form extends Fields {
   file(attribute: string, options: FieldOptions = {}): Html {
     this.hasFile = true
     const stored = filesOf(this.record.constructor).find(({ name }) => name === attribute)
-    if (stored)
-      return new FileField(this.context, this.name, this.errors).render(
-        stored,
-        Reflect.get(this.record, attribute),
-        options,
-      )
+    if (stored) {
+      const place = { idBase: this.idBase(), nameOf: (name: string) => this.nameOf(name) }
+      const field = new FileField(this.context, this.name, this.errors, place)
+      return field.render(stored, Reflect.get(this.record, attribute), options)
+    }
     const { filesLimit } = this.context
     const max = filesLimit === undefined ? undefined : sizeText(filesLimit)
     const values = { attribute: this.labelOf(attribute, options), max }
@@ -233,7 +232,7 @@ export class Form extends Fields {
   rows(name: string): Row[] {
     const { context, record, errors } = this
     return rowsOf(context, record, this.name, name).map(
-      (row) => new Row(context, row, `${this.idOf(name)}`, errors),
+      (row) => new Row(context, row, this.idOf(name), errors, () => (this.hasFile = true)),
     )
   }
 
@@ -243,6 +242,7 @@ export class Form extends Fields {
       type: 'submit',
       id: this.idOf(name),
       formaction: `${this.action}${this.action.includes('?') ? '&' : '?'}rows=${name}`,
+      formenctype: this.enctype,
       formnovalidate: true,
       'data-add-row': name,
       'aria-describedby': this.descriptionOf(name, undefined),
@@ -257,8 +257,11 @@ export class Form extends Fields {
 
   /** Renders the button that sends the form. If the form has a file field, it sends the form as multipart. */
   submit(text = this.context.t('kit.save')): Html {
-    const enctype = this.hasFile && 'multipart/form-data'
-    return html`<button${attributes({ class: 'primary', type: 'submit', formenctype: enctype })}>${text}</button>`
+    return html`<button${attributes({ class: 'primary', type: 'submit', formenctype: this.enctype })}>${text}</button>`
+  }
+
+  private get enctype(): Attributes[string] {
+    return this.hasFile && 'multipart/form-data'
   }
 
   /** Renders an input. A value that browsers would change in this type is in a text field. */
@@ -373,12 +376,16 @@ export class Form extends Fields {
 
 /** A row of a form: the fields of one line. */
 export class Row extends Form {
-  /** @param base the beginning of the ids of all rows */
+  /**
+   * @param base the beginning of the ids of all rows
+   * @param noteFile lets the form send files
+   */
   constructor(
     context: ViewContext,
     private readonly row: FormRow,
     private readonly base: string,
     errors: ValidationErrors | undefined,
+    private readonly noteFile: () => void,
   ) {
     const own = new ValidationErrors()
     const prefix = `${row.list}.${row.index}.`
@@ -405,6 +412,11 @@ export class Row extends Form {
       ${inputTag(attributes(box))}
       <label for="${id}">${this.context.t('kit.remove_row', { title })}</label>
     </div>`
+  }
+
+  override file(attribute: string, options: FieldOptions = {}): Html {
+    this.noteFile()
+    return super.file(attribute, options)
   }
 
   protected override idBase(): string {

@@ -1,10 +1,9 @@
 import { expect } from 'chai'
-import { validate } from 'class-validator'
+import { brokenRules } from 'resource-kit/testing'
 import { Comment } from '../../src/models/comment.js'
 
 describe('Comment', () => {
   it('requires body', async () => {
-    const errors = await validate(new Comment())
-    expect(errors.map(({ property }) => property)).to.include('body')
+    expect(await brokenRules(new Comment())).to.have.property('body')
   })
 })

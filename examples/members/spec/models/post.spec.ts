@@ -1,10 +1,9 @@
 import { expect } from 'chai'
-import { validate } from 'class-validator'
+import { brokenRules } from 'resource-kit/testing'
 import { Post } from '../../src/models/post.js'
 
 describe('Post', () => {
   it('requires title', async () => {
-    const errors = await validate(new Post())
-    expect(errors.map(({ property }) => property)).to.include('title')
+    expect(await brokenRules(new Post())).to.have.property('title')
   })
 })

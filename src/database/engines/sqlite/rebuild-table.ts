@@ -1,5 +1,5 @@
 import type { QueryRunner } from 'typeorm'
-import { permit } from '../../queries/guard.js'
+import { permit } from '../../queries/statement-guards.js'
 import { TableDefinition } from './table-definition.js'
 
 /** The table with the rows while their own table is created again. */

@@ -24,15 +24,19 @@ export interface Visitors {
   addLogFields(ctx: Context, fields: object): void
 }
 
-/** Returns the function that creates the visit of a request to the servers of a database. */
-export function visitsTo(servers: Servers, maxLag: number, visitors: Visitors): (ctx: Context) => Visit {
+/** Returns the function that creates the choice of servers for a request. */
+export function serverChoices(
+  servers: Servers,
+  maxLag: number,
+  visitors: Visitors,
+): (ctx: Context) => ServerChoice {
   // A replica that is more than `maxLag` behind is not read.
   const positions = new Positions(Math.max(60_000, 4 * maxLag), (ctx) => visitors.secretsOf(ctx))
-  return (ctx) => new Visit(servers, positions, visitors, ctx)
+  return (ctx) => new ServerChoice(servers, positions, visitors, ctx)
 }
 
 /** A request to a database with several servers: where its runs read, and its client's position. */
-export class Visit {
+export class ServerChoice {
   /** Whether a statement of this run has failed because it ran on a replica. */
   private hasFailed = false
   /** Whether the request reads from the primary, because its replica has failed in an earlier run. */
@@ -91,7 +95,7 @@ export class Visit {
     })
     visitors.addLogFields(ctx, { database: server.name })
     const isAhead = !server.createRunner && !server.waits && (hasPosition || server.isAhead || avoidsReplicas)
-    return new VisitedServer(this, servers, server, primary, { isReading, isAhead })
+    return new ChosenServer(this, servers, server, primary, { isReading, isAhead })
   }
 
   /** Notes that the replica of this run has failed. */
@@ -106,12 +110,12 @@ export class Visit {
 }
 
 /** The server of one run of a request. */
-class VisitedServer implements OpenServer {
+class ChosenServer implements OpenServer {
   readonly runner: QueryRunner
   readonly isReplica: boolean
 
   constructor(
-    private readonly visit: Visit,
+    private readonly choice: ServerChoice,
     private readonly servers: Servers,
     { createRunner }: Server,
     primary: QueryRunner,
@@ -129,23 +133,23 @@ class VisitedServer implements OpenServer {
     if (!this.isReplica || error instanceof ClientClosedRequest) return
     // Any other error comes from the connection.
     const problem = error instanceof QueryFailedError ? problemOf(error) : 'lost'
-    if (problem && problemsOfReplicas.includes(problem)) this.visit.leaveReplica(problem)
+    if (problem && problemsOfReplicas.includes(problem)) this.choice.leaveReplica(problem)
   }
 
   async commit(hasWritten: boolean): Promise<void> {
     const { isReading, isAhead } = this.reading
     if (this.isReplica || (isReading && !hasWritten && !isAhead)) return this.runner.commitTransaction()
     const position = await this.servers.commit(this.runner)
-    if (position !== undefined) this.visit.sendPosition(position)
+    if (position !== undefined) this.choice.sendPosition(position)
   }
 
   async end(): Promise<void> {
-    if (this.reading.isAhead) this.visit.sendPosition(await this.servers.position(this.runner))
+    if (this.reading.isAhead) this.choice.sendPosition(await this.servers.position(this.runner))
   }
 
   /** Sends a position without a commit, too, because the response may show what the primary has. */
   fail(): void {
-    if (this.reading.isAhead) this.visit.sendPosition(unknownPosition)
+    if (this.reading.isAhead) this.choice.sendPosition(unknownPosition)
   }
 }
 
