@@ -1,6 +1,5 @@
 import { expect } from 'chai'
-import { targetsOf } from '../../src/history/statements.js'
-import type { Engine } from '../../src/history/tokens.js'
+import { targetsOf, type Engine } from '../../src/history/statements.js'
 
 const all: Engine[] = ['sqlite', 'postgres', 'mariadb']
 
@@ -133,6 +132,24 @@ describe('targetsOf', () => {
       it(`finds no written table on ${engine}: ${sql}`, () => {
         expect(targets(sql, engine)).to.not.include('contracts')
       })
+
+  it('reads statements alike in any case and with comments and texts in all places', () => {
+    const disguised = (sql: string) => [
+      sql.toUpperCase(),
+      sql.toLowerCase(),
+      sql.replaceAll(' ', "/* ' UPDATE logs SET */\n"),
+      sql.replaceAll(' ', ' -- " DELETE FROM contracts;\n'),
+      `${sql} /* '; DELETE FROM contracts */`,
+      `SELECT '; DELETE FROM contracts' UNION ${sql}`,
+    ]
+    for (const [list, isWrite] of [[writes, true] as const, [harmless, false] as const])
+      for (const [sql, engines = all] of list.filter(([text]) => /^[\w\s(),.*=;]+$/.test(text)))
+        for (const engine of engines)
+          for (const form of /^(copy|load|set|do|prepare|create|alter|explain|grant)/i.test(sql)
+            ? disguised(sql).slice(0, -1)
+            : disguised(sql))
+            expect(targets(form, engine).includes('contracts'), `${engine}: ${form}`).to.equal(isWrite)
+  })
 
   it('tells statements that delete rows, and those that empty the tables that refer to them', () => {
     const kinds = (sql: string, engine: Engine) => targetsOf(sql, engine).map(({ kind }) => kind)

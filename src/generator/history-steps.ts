@@ -24,8 +24,15 @@ export function historySteps(
   own: readonly string[],
   before: number,
 ): FileAction[] {
-  if (!history || !isFirstHistory(folder, own)) return []
-  const { file: migration, className } = migrationNames(folder, 'create_history_entries', now, before)
+  return history && isFirstHistory(folder, own) ? historyFiles(folder, now, before) : []
+}
+
+/** The migration that creates the table of entries. */
+export const historyMigration = 'create_history_entries'
+
+/** The migration of the table of entries, and their model. */
+export function historyFiles(folder: string, now?: Date, before = 0): FileAction[] {
+  const { file: migration, className } = migrationNames(folder, historyMigration, now, before)
   return renderFiles(folder, filesOfScaffolds(['history']), { migration }, { migrationClass: className })
 }
 

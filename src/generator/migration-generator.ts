@@ -8,6 +8,7 @@ import { SOURCES } from './arguments/kinds.js'
 import { fileSteps, migrationsBefore } from './file-steps.js'
 import type { FileAction } from './files/files.js'
 import { quote } from './files/lines.js'
+import { historyFiles, historyMigration } from './history-steps.js'
 import { migrationNames } from './migration-names.js'
 import { nameOf, snakeCase, tableOf } from './arguments/names.js'
 import { indexName, tableLocals, uniqueIndex, whyIndexed } from './tables.js'
@@ -29,6 +30,7 @@ export function migrationActions(
 ): FileAction[] {
   readApplication(folder)
   const name = nameOf('migration', word, 'create_posts or add_state_to_posts')
+  if (name === historyMigration && attributeWords.length === 0) return historyFiles(folder, now)
   const { kind, table } = meaningOf(folder, name)
   const parsed = parseAttributes(attributeWords)
   const keys = kind === 'empty' ? [] : keysOfTable(folder, table)

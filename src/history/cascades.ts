@@ -9,7 +9,7 @@ import {
   type StoredRow,
 } from '../extension.js'
 import { HttpError, type Model } from '../index.js'
-import { changesBetween } from './changes.js'
+import { changesBetween, rowOfRecord } from './changes.js'
 import { hasHistory } from './declaration.js'
 import type { AttributeChange } from './entry.js'
 import { readLinks } from './links.js'
@@ -43,24 +43,27 @@ export function cascadesInto(
 ): EntityMetadata[] {
   if (seen.has(metadata)) return []
   seen.add(metadata)
-  return keysTo(metadata).flatMap(({ model, key, deletes }) => {
-    const isFollowed = deletes || isAnyKey
-    if (!isFollowed && key.onDelete !== 'SET NULL') return []
-    return [...(hasHistory(model) ? [model] : []), ...(isFollowed ? cascadesInto(model, isAnyKey, seen) : [])]
-  })
+  return keysTo(metadata).flatMap((cascade) => reachedBy(cascade, isAnyKey, seen))
+}
+
+function reachedBy(
+  { model, key, deletes }: Cascade,
+  isAnyKey = false,
+  seen?: Set<EntityMetadata>,
+): EntityMetadata[] {
+  const isFollowed = deletes || isAnyKey
+  if (!isFollowed && key.onDelete !== 'SET NULL') return []
+  return [...(hasHistory(model) ? [model] : []), ...(isFollowed ? cascadesInto(model, isAnyKey, seen) : [])]
 }
 
 /** The cascades of a model that reach rows with a history. */
 const cascadesOf = memoizeByObject((metadata: EntityMetadata): readonly Cascade[] =>
-  keysTo(metadata).filter(({ model, key, deletes }) =>
-    deletes
-      ? hasHistory(model) || cascadesInto(model).length > 0
-      : key.onDelete === 'SET NULL' && hasHistory(model),
-  ),
+  keysTo(metadata).filter((cascade) => reachedBy(cascade).length > 0),
 )
 
 takePart({
   concerns: (metadata) => cascadesOf(metadata).length > 0,
+  canWait: true,
   async before(write) {
     if (write.action === 'destroy') await new Removal(write).run()
   },
@@ -157,7 +160,7 @@ class Removal {
       changesMore: false,
       current: row,
     })
-    const after = (await this.lock(model, child.id)) ?? row
+    const after = rowOfRecord(model, child, row)
     const links = new Map<string, string[]>()
     const changes = changesBetween(model, { row, links }, { row: after, links })
     await this.record(model, child, 'update', changes)

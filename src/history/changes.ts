@@ -44,7 +44,15 @@ function isChanged(from: unknown, to: unknown, isWhole: boolean): boolean {
 function shownValue(metadata: EntityMetadata, column: ColumnMetadata, { values, raw }: StoredRow): unknown {
   const row = rowsOf(metadata).rowOf(column.transformer ? raw : values)
   const value = row[column.databaseName] ?? null
+  if (kindOf(column.type) === 'decimal' && !column.transformer) return withZeros(value, column.scale)
   return value instanceof Date ? value.toJSON() : value
+}
+
+/** A decimal with all digits of its column: 1.5 is stored as 1.50. */
+function withZeros(value: unknown, scale = 0): unknown {
+  if (typeof value !== 'string') return value
+  const [whole = '', digits = ''] = value.split('.')
+  return digits.length < scale ? `${whole}.${digits.padEnd(scale, '0')}` : value
 }
 
 function shorten(value: unknown): unknown {
@@ -93,9 +101,10 @@ function storesExactly(column: ColumnMetadata, value: unknown): boolean {
   if (typeof value !== 'string') return false
   if (kind === 'uuid') return value === value.toLowerCase()
   if (kind === 'decimal') {
-    const [, digits = ''] = /^-?(?:0|[1-9]\d*)(?:\.(\d+))?$/.exec(value) ?? []
-    return column.scale !== undefined && column.scale > 0 && digits.length === column.scale
+    const number = /^(?!-[0.]+$)-?(?:0|[1-9]\d*)(?:\.(?<digits>\d+))?$/.exec(value)
+    return number !== null && (number.groups?.['digits'] ?? '').length <= (column.scale ?? -1)
   }
+  if (kind === 'bigint') return /^(?:0|-?[1-9]\d*)$/.test(value)
   return kind === 'text' || kind === 'date' || (kind === 'string' && isVarying(column)) || kind === 'enum'
 }
 

@@ -1,5 +1,6 @@
 import { Exclude } from 'class-transformer'
-import { Column, Entity, Table, type QueryRunner } from 'typeorm'
+import { Column, Entity, Table, type DataSource, type QueryRunner } from 'typeorm'
+import { engineOf } from '../extension.js'
 import { column, Model, primaryKey, timestamps } from '../index.js'
 
 /** The change of an attribute. */
@@ -49,6 +50,9 @@ export class HistoryEntry extends Model {
   @Column('varchar', { length: 500, nullable: true })
   reason!: string | null
 
+  /** The user, in templates: `historyOf` sets those whom the reader may see. JSON lacks it. */
+  declare readonly user?: Model
+
   @Exclude({ toPlainOnly: true })
   override updated_at!: Date
 }
@@ -79,4 +83,35 @@ export function historyTable(runner: QueryRunner): Table {
     ],
     indices: [{ name: `${entryTable}_record`, columnNames: ['table_name', 'record_id', 'id'] }],
   })
+}
+
+/** Where the table comes from. */
+export const howToCreate =
+  'Run `kit db migrate`. If no migration creates the table, generate it before: `kit generate migration create_history_entries`.'
+
+/** The parts of the table that a database lacks, each with a remedy. */
+export async function missingParts(database: DataSource): Promise<string[]> {
+  const runner = database.createQueryRunner()
+  try {
+    const { columns, indices } = historyTable(runner)
+    const table = await runner.getTable(entryTable)
+    if (!table)
+      return [`The table ${entryTable} is missing, so no record with a history can be saved. ${howToCreate}`]
+    const missing = columns.filter(({ name }) => !table.findColumnByName(name))
+    const found = await engineOf(database).findIndexes(runner, entryTable)
+    const isIndexed = found.some((index) => String(index.columns) === String(indices[0]?.columnNames))
+    return [
+      ...missing.map(
+        ({ name }) =>
+          `The table ${entryTable} lacks the column ${name}. Add it in a migration, as historyTable(runner) has it.`,
+      ),
+      ...(isIndexed
+        ? []
+        : [
+            `The table ${entryTable} lacks the index of the pages of a history. Add it in a migration: await runner.createIndex('${entryTable}', new TableIndex({ columnNames: ['table_name', 'record_id', 'id'] })).`,
+          ]),
+    ]
+  } finally {
+    await runner.release()
+  }
 }

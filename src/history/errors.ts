@@ -1,4 +1,5 @@
 import { errors } from '../index.js'
+import { howToCreate } from './entry.js'
 
 /** A statement would change records with a history past the writer. It was not sent. */
 export class UnrecordedWrite extends errors.NamedError {
@@ -17,5 +18,14 @@ export class EntryIsReadOnly extends errors.NamedError {
     super(
       'Entries of the history cannot be written. To delete old entries, or those of a record, call forgetHistory().',
     )
+  }
+}
+
+/** The database lacks the table of the entries, or a part of it. */
+export class EntriesMissing extends errors.NamedError {
+  constructor(cause: Error) {
+    super(`Nothing was saved, because no entry of the history could be: ${cause.message}. ${howToCreate}`, {
+      cause,
+    })
   }
 }

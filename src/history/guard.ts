@@ -18,16 +18,13 @@ import { hasHistory } from './declaration.js'
 import { entryTable } from './entry.js'
 import { EntryIsReadOnly, UnrecordedWrite } from './errors.js'
 import { insertEntry } from './recording.js'
-import { targetsOf, type Target } from './statements.js'
+import { plainName, targetsOf, type Target } from './statements.js'
 
 /** The effect of a statement: the models whose records or links it writes, or the entries themselves. */
 interface Verdict {
   models: readonly EntityMetadata[]
   writesEntries: boolean
 }
-
-/** The tables that statements must not write, in lower case, with the models that have a history. */
-type Tables = ReadonlyMap<string, readonly EntityMetadata[]>
 
 /** The models whose records or links a statement of `withoutHistory` writes, by its parameters. */
 const passes = new WeakMap<object, Set<EntityMetadata>>()
@@ -59,29 +56,26 @@ const guardOf = memoizeByObject((database: DataSource): Guard | undefined =>
 /** The most characters of a statement whose verdict is kept. */
 const longest = 4000
 
+/** The lower-case name of a table that statements must not write, and the model with a history whose records or links this would change. */
+type GuardedTable = readonly [name: string, model: EntityMetadata]
+
 class Guard {
-  private readonly tables: Record<Target['kind'], Tables>
-  private readonly names: readonly string[]
+  private readonly tables: Record<Target['kind'], readonly GuardedTable[]>
   private readonly verdicts = new BoundedMap<Verdict | false>(500)
 
   constructor(private readonly database: DataSource) {
     const { entityMetadatas } = database
-    const own = entityMetadatas.filter(hasHistory)
-    const joins = own.flatMap((model) =>
-      model.manyToManyRelations.map(
-        ({ junctionEntityMetadata: join }) => [join?.tableName ?? '', model] as const,
+    const write = entityMetadatas.filter(hasHistory).flatMap((model) => {
+      const joins = model.manyToManyRelations.flatMap((relation) => relation.junctionEntityMetadata ?? [])
+      return [model, ...joins].map(({ tableName }): GuardedTable => [tableName.toLowerCase(), model])
+    })
+    const reached = (isAnyKey: boolean) => [
+      ...write,
+      ...entityMetadatas.flatMap((from) =>
+        cascadesInto(from, isAnyKey).map((model): GuardedTable => [from.tableName.toLowerCase(), model]),
       ),
-    )
-    const write = collect([...own.map((model) => [model.tableName, model] as const), ...joins])
-    const reached = (isAnyKey: boolean) =>
-      collect([
-        ...[...write].flatMap(([name, models]) => models.map((model) => [name, model] as const)),
-        ...entityMetadatas.flatMap((from) =>
-          cascadesInto(from, isAnyKey).map((model) => [from.tableName, model] as const),
-        ),
-      ])
+    ]
     this.tables = { write, delete: reached(false), truncate: reached(true) }
-    this.names = [...this.tables.truncate.keys(), entryTable]
   }
 
   /** Whether a statement writes what it must not; the verdict on a text is reached once. */
@@ -95,22 +89,16 @@ class Guard {
 
   private decide(sql: string): Verdict | undefined {
     const lower = sql.toLowerCase()
+    const isNamed = this.tables.truncate.some(([name]) => lower.includes(name)) || lower.includes(entryTable)
     // A quoted name of PostgreSQL can contain escapes.
-    if (!lower.includes('u&"') && !this.names.some((name) => lower.includes(name))) return undefined
+    if (!isNamed && !lower.includes('u&"')) return undefined
     const targets = targetsOf(sql, engineOf(this.database).name)
-    const models = targets.flatMap(({ table, kind }) => this.tables[kind].get(table) ?? [])
+    const models = targets.flatMap(({ table, kind }) =>
+      this.tables[kind].filter(([name]) => plainName(name) === table).map(([, model]) => model),
+    )
     const writesEntries = targets.some(({ table }) => table === entryTable)
     return models.length > 0 || writesEntries ? { models: [...new Set(models)], writesEntries } : undefined
   }
-}
-
-function collect(pairs: readonly (readonly [string, EntityMetadata])[]): Tables {
-  const tables = new Map<string, EntityMetadata[]>()
-  for (const [name, model] of pairs) {
-    const models = tables.get(name.toLowerCase()) ?? []
-    tables.set(name.toLowerCase(), models.includes(model) ? models : [...models, model])
-  }
-  return tables
 }
 
 /** The maximum number of characters of a reason. */

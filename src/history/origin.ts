@@ -30,5 +30,5 @@ export function noteEntry({ request, tx }: RecordWork): void {
   const entries = 1 + (count?.attempt === attempt ? (count?.entries ?? 0) : 0)
   counts.set(request, { attempt, entries })
   // Requests and jobs have a log.
-  addLogFields(request as Context, { entries })
+  addLogFields(request as Context | JobContext, { entries })
 }

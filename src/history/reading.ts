@@ -2,26 +2,47 @@ import { IsNull, LessThan, MoreThanOrEqual, type EntityMetadata, type ObjectLite
 import {
   inParts,
   inTransaction,
+  isId,
   isTrashed,
   kindOf,
   milliseconds,
   rowsOf,
   scopeOf,
   takePart,
+  type Conditions,
   type Duration,
   type RecordWork,
 } from '../extension.js'
-import { DeclarationError, errors, RecordNotFound } from '../index.js'
-import type { Context, JobContext, Model, Page } from '../index.js'
+import { DeclarationError, errors, Model, RecordNotFound } from '../index.js'
+import type { Context, JobContext, Page } from '../index.js'
 import { entriesOf, hasHistory, recordedOf } from './declaration.js'
 import { HistoryEntry, type AttributeChange } from './entry.js'
 import { inWork } from './guard.js'
+import { originOf } from './origin.js'
 import { insertEntry } from './recording.js'
 
 // Entries can be older than the rules of their model.
 takePart({
   concerns: ({ target }) => target === HistoryEntry,
   loaded: async (work, { dataSource }, entries) => hide(work, dataSource.entityMetadatas, entries),
+})
+
+takePart({
+  concerns: hasHistory,
+  // It names nobody, because the reader may not be allowed to see the user.
+  async explainChange(work, { tablePath }, { id }) {
+    const where = { table_name: tablePath, record_id: id }
+    const [entry] = await work.tx.find(HistoryEntry, { where, order: { id: 'DESC' }, take: 1 })
+    if (!entry) return undefined
+    const isOwn = entry.user_id === originOf(work).user_id
+    const who = entry.user_id === null ? 'nobody' : isOwn ? 'you' : 'another'
+    const text = { nobody: 'without a user', you: 'by you', another: 'by another user' }[who]
+    const time = entry.created_at
+    return (
+      work.translate?.(`validation.stale.by_${who}`, { time }) ??
+      `Last changed ${text}, ${time.toISOString()}.`
+    )
+  },
 })
 
 /**
@@ -50,7 +71,10 @@ export async function historyOf(ctx: Context, record: Model): Promise<Page<Histo
       { table_name, record_id: IsNull(), created_at: MoreThanOrEqual(created_at) },
     ],
   })
-  await inTransaction(ctx, (work) => hide(work, [metadata], page.records))
+  await inTransaction(ctx, async (work) => {
+    await hide(work, [metadata], page.records)
+    await showUsers(work, page.records)
+  })
   for (const { changes } of page.records) showValues(metadata, changes)
   return page
 }
@@ -69,6 +93,39 @@ function showValues(metadata: EntityMetadata, changes: readonly AttributeChange[
       after: { value: show(change.to) },
     })
   }
+}
+
+/**
+ * Sets `user` for templates: the reader, and those whom the policy of the users lets the reader see. Without a policy, an address
+ * is nobody else's business.
+ */
+async function showUsers(work: RecordWork, entries: readonly HistoryEntry[]): Promise<void> {
+  const { dataSource } = work.tx
+  const reader: unknown = Reflect.get(Object(work.request), 'user')
+  if (!(reader instanceof Model) || !dataSource.hasMetadata(reader.constructor)) return
+  const metadata = dataSource.getMetadata(reader.constructor)
+  const ids = entries.flatMap(({ user_id }) => user_id ?? [])
+  const where = scopeOf(work, metadata) ?? { id: reader.id }
+  const users = await findByIds(work, metadata, ids, where)
+  for (const entry of entries)
+    Object.defineProperty(entry, 'user', { value: users.find(({ id }) => String(id) === entry.user_id) })
+}
+
+/** Reads the records of some ids that meet conditions. */
+function findByIds(
+  { tx }: RecordWork,
+  { target }: EntityMetadata,
+  ids: readonly string[],
+  where: Conditions,
+): Promise<readonly ObjectLiteral[]> {
+  // The users of today can have ids of another kind than those of former entries.
+  return inParts([...new Set(ids.filter(isId))], (part) =>
+    tx
+      .createQueryBuilder<ObjectLiteral>(target, 'related')
+      .setFindOptions({ where, loadEagerRelations: false })
+      .andWhere('related.id IN (:...part)', { part })
+      .getMany(),
+  )
 }
 
 /** Masks the values of attributes that are hidden now, and leaves out the ids of links that the reader may not see. */
@@ -96,14 +153,8 @@ async function hideIds(
 ): Promise<void> {
   const where = scopeOf(work, related)
   if (!where) return
-  const ids = new Set(changes.flatMap(({ from, to }) => [from ?? [], to ?? []].flat() as string[]))
-  const seen = await inParts([...ids], (part) =>
-    work.tx
-      .createQueryBuilder<ObjectLiteral>(related.target, 'related')
-      .setFindOptions({ select: { id: true }, where, loadEagerRelations: false })
-      .andWhere('related.id IN (:...part)', { part })
-      .getMany(),
-  )
+  const ids = changes.flatMap(({ from, to }) => [from ?? [], to ?? []].flat() as string[])
+  const seen = await findByIds(work, related, ids, where)
   const visible = new Set(seen.map(({ id }) => String(id)))
   const shown = (list: unknown) => (Array.isArray(list) ? list.filter((id) => visible.has(String(id))) : list)
   for (const change of changes) Object.assign(change, { from: shown(change.from), to: shown(change.to) })

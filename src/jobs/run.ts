@@ -1,4 +1,5 @@
 import {
+  addedLogFields,
   checkBeforeCommit,
   explainDatabaseError,
   isPlainObject,
@@ -82,6 +83,7 @@ export class Run {
       )
       if (!isFinished) return false
     }
+    Object.assign(this.line, addedLogFields(this.context))
     this.log('info', 'job finished')
     for (const hook of this.transaction.hooks)
       try {

@@ -34,14 +34,14 @@ export function loggerOf(ctx: Context): Logger | undefined {
   )
 }
 
-/** Adds fields to the line that is written after the response. */
-export function addLogFields(ctx: Context, fields: object): void {
+/** Adds fields to the line that is written after the response, or when a job has finished. */
+export function addLogFields(ctx: Context | JobContext, fields: object): void {
   const state = loggers.get(ctx)
   if (state) state.fields = state.fields ? { ...state.fields, ...fields } : fields
 }
 
-/** The fields that were added to the line after the response. */
-export function addedLogFields(ctx: Context): object {
+/** The fields that were added to the line that is written after the response, or when a job has finished. */
+export function addedLogFields(ctx: Context | JobContext): object {
   return loggers.get(ctx)?.fields ?? {}
 }
 

@@ -19,6 +19,8 @@ export interface RecordWrite {
   readonly reason?: string | undefined
   /** The row before an update, or before it is deleted, if a participant `needsRow`. The row is locked; undefined if it is missing. */
   readonly row?: StoredRow | undefined
+  /** Whether the row of a new record waits to be inserted together with others, because it belongs to an import. */
+  readonly isWaiting?: boolean
 }
 
 /**
@@ -38,8 +40,12 @@ export interface Participant {
   concerns(metadata: EntityMetadata): boolean
   /** Whether it needs the row before the write. */
   readonly needsRow?: boolean
+  /** Whether its `before` and `after` let the row of a new record wait: they send no statement for it that cannot wait, too. */
+  readonly canWait?: boolean
   /** Checks the models of a database when the application starts. */
   checkModels?(database: DataSource): void
+  /** Names what the tables of a database lack, for `kit db check`: one sentence each, with a remedy. */
+  checkTables?(database: DataSource): Promise<string[]>
   /** Returns errors, which join those of the rules. It is called before the rules and the hook. */
   check?(write: RecordWrite): Promise<ValidationErrors | undefined>
   /**
@@ -55,6 +61,8 @@ export interface Participant {
   undone?(write: RecordWrite): Promise<void>
   /** Whether it writes the records that are assigned to a to-many relation, which are an error otherwise. */
   writes?(relation: RelationMetadata): boolean
+  /** Returns a sentence about the last change of a record, for the message of a form that is out of date. */
+  explainChange?(work: RecordWork, metadata: EntityMetadata, record: Model): Promise<string | undefined>
   /** Is called with the records that `find`, `findOneBy`, `findAll` or `paginate` has read, if any. */
   loaded?(work: RecordWork, metadata: EntityMetadata, records: readonly Model[]): Promise<void>
 }
@@ -97,6 +105,12 @@ export function checkModels(database: DataSource): void {
   for (const participant of participants) participant.checkModels?.(database)
 }
 
+/** Finds what the tables of a database lack. */
+export async function findTableProblems(database: DataSource): Promise<string[]> {
+  const found = await Promise.all(participants.map((participant) => participant.checkTables?.(database)))
+  return found.flatMap((problems) => problems ?? [])
+}
+
 /** Whether something needs the row of a record before it is written. */
 export function needsRow(metadata: EntityMetadata): boolean {
   return participantsFor(metadata).some((participant) => participant.needsRow)
@@ -110,6 +124,11 @@ export function writesRelation(relation: RelationMetadata): boolean {
 /** Whether something writes beside the row of a record. */
 export function writesBeside(metadata: EntityMetadata): boolean {
   return participantsFor(metadata).some(({ before, after }) => before !== undefined || after !== undefined)
+}
+
+/** Whether the row of a new record can wait, because nothing else needs it at once. */
+export function canWait(metadata: EntityMetadata): boolean {
+  return participantsFor(metadata).every((one) => one.canWait ?? !(one.before ?? one.after))
 }
 
 /** Calls those that take part before the row is written, or after it. */
@@ -144,4 +163,18 @@ export async function noteLoaded(
   // The records are of the model's class.
   for (const participant of participantsFor(metadata))
     await participant.loaded?.(work, metadata, records as readonly Model[])
+}
+
+/** Returns the sentences about the last change of a record. */
+export async function explainChange(
+  work: RecordWork,
+  metadata: EntityMetadata,
+  record: Model,
+): Promise<string[]> {
+  const sentences: string[] = []
+  for (const participant of participantsFor(metadata)) {
+    const sentence = await participant.explainChange?.(work, metadata, record)
+    if (sentence !== undefined) sentences.push(sentence)
+  }
+  return sentences
 }

@@ -30,6 +30,8 @@ export interface RowWork {
   readonly tx: EntityManager
   /** Whether the write has one statement, which needs its own savepoint on engines that need one. */
   readonly isAlone: boolean
+  /** Whether nothing refers to the row, so that it can wait while rows of another table are added. */
+  readonly isBeside?: boolean
 }
 
 /** How a row is updated. */
@@ -148,7 +150,7 @@ export class Rows implements InsertingRows {
       if (promise) await promise
     }
     const waiting = work.isAlone && !isHeard && this.isComplete(record) && waitingInsertsOf(work.tx)
-    if (waiting) return this.insertLater(waiting, record)
+    if (waiting) return this.insertLater(waiting, record, work.isBeside)
     const values = this.inserted.map((cell) => this.insertedValue(cell, record))
     const sql = values.every(isParameter)
       ? this.insertion
@@ -169,8 +171,12 @@ export class Rows implements InsertingRows {
   }
 
   /** Inserts the row of a record together with others. */
-  private async insertLater(waiting: WaitingInserts<unknown>, record: Model): Promise<void> {
-    await waiting.add(this, record)
+  private async insertLater(
+    waiting: WaitingInserts<unknown>,
+    record: Model,
+    isBeside?: boolean,
+  ): Promise<void> {
+    await waiting.add(this, record, isBeside)
     this.version?.column.setEntityValue(record, 1)
     this.fillWithNull(record)
   }

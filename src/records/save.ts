@@ -22,6 +22,7 @@ import { requirePlace, requireTrash } from './trash.js'
 import { workIn, type RecordWork } from './work.js'
 import {
   callParticipants,
+  canWait,
   changesBeside,
   checkParticipants,
   joinErrors,
@@ -30,6 +31,7 @@ import {
   writesBeside,
   type RecordWrite,
 } from './participants.js'
+import { waitingInsertsOf } from './waiting-inserts.js'
 import { explainRejection } from './violations.js'
 
 /**
@@ -150,9 +152,18 @@ async function runWrite(
   const version: unknown = metadata.versionColumn?.getEntityValue(record)
   const rows = rowsOf(metadata)
   const hasOthers = writesBeside(metadata)
+  const isPlain = isOne && !rows.isHeard
+  // If one of the rows that wait is rejected, nothing is stored, so there is nothing to undo.
+  const isWaiting =
+    isPlain && action === 'create' && canWait(metadata) && waitingInsertsOf(work.tx) !== undefined
   try {
-    if (isOne && !hasOthers && !rows.isHeard)
-      await withRunner(work.tx, (tx) => run(rows, { tx, isAlone: true }, workIn(work, tx)))
+    if (isPlain && (!hasOthers || isWaiting))
+      await withRunner(work.tx, async (tx) => {
+        const inner = { ...write, work: workIn(work, tx), isWaiting }
+        if (hasOthers) await callParticipants('before', inner)
+        await run(rows, { tx, isAlone: true }, inner.work)
+        if (hasOthers) await callParticipants('after', inner)
+      })
     else
       await inSavepoint(work.tx, async (tx) => {
         // Other records can refer to it, and files can be named after it.

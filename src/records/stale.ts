@@ -7,6 +7,8 @@ import type { Model } from '../models/model.js'
 import { markTranslated } from '../models/validation/added-errors.js'
 import type { Translate } from '../models/validation/validation.js'
 import { translate } from './violations.js'
+import { RECORD } from '../common/record-field.js'
+import { explainChange } from './participants.js'
 import { findRecord } from './find.js'
 import { recordsOf } from '../models/record-state.js'
 import { isTrashed } from './trash.js'
@@ -42,6 +44,9 @@ export async function createStaleErrors(
   versionColumn?.setEntityValue(record, versionColumn.getEntityValue(current))
   const errors = new StaleRecord()
   translate(errors, record, t)
+  const changes = await explainChange(work, metadata, record)
+  for (const violation of errors.fields.get(RECORD) ?? [])
+    violation.message = [violation.message, ...changes].join(' ')
   for (const attribute of attributesOf(model).filter(({ name }) => bound.has(name))) {
     const { name, kind, isList, file } = attribute
     const value: unknown = file ? namesOf(Reflect.get(current, name)) : Reflect.get(current, name)

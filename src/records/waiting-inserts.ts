@@ -25,6 +25,14 @@ export interface FailedInsert<Owner> {
   owner: Owner | undefined
 }
 
+/** Rows of one table that are sent by one statement. */
+interface Batch<Owner> {
+  rows: InsertingRows
+  isBeside: boolean
+  records: { record: Model; owner: Owner | undefined; row: string }[]
+  values: unknown[]
+}
+
 /**
  * The inserts of an import, which are sent together: no record is stored unless all are. Any other statement
  * sends them first, unless the framework only reads other tables.
@@ -34,46 +42,49 @@ export class WaitingInserts<Owner> implements Waiting {
   owner: Owner | undefined
   /** The records that the database has rejected. */
   readonly failed: FailedInsert<Owner>[] = []
-  private rows: InsertingRows | undefined
-  private records: { record: Model; owner: Owner | undefined; row: string }[] = []
-  private values: unknown[] = []
+  private batches: Batch<Owner>[] = []
   private sending: Promise<void> | undefined
 
   constructor(private readonly tx: EntityManager) {}
 
-  /** Adds the row of a record. */
-  async add(rows: InsertingRows, record: Model): Promise<void> {
-    if (this.rows !== rows || this.records.length >= limits.rows || this.values.length >= limits.values)
-      await this.send()
-    this.rows = rows
-    this.records.push({ record, owner: this.owner, row: rows.writeNewRow(record, this.values) })
+  /**
+   * Adds the row of a record.
+   *
+   * @param isBeside whether nothing refers to the row, so that it is sent after the rows of another table
+   */
+  async add(rows: InsertingRows, record: Model, isBeside = false): Promise<void> {
+    const own = this.batches.find((batch) => batch.rows === rows)
+    const isFull = own && (own.records.length >= limits.rows || own.values.length >= limits.values)
+    const isOther = !isBeside && !own && this.batches.some((batch) => !batch.isBeside)
+    if (isFull || isOther) await this.send()
+    const batch = (!isFull && own) || { rows, isBeside, records: [], values: [] }
+    if (batch !== own) this.batches.push(batch)
+    batch.records.push({ record, owner: this.owner, row: rows.writeNewRow(record, batch.values) })
   }
 
   before(sql: string | undefined): Promise<void> | undefined {
-    if (this.records.length === 0 || (sql !== undefined && this.isOfOthers(sql))) return undefined
+    if (this.batches.length === 0 || (sql !== undefined && this.isOfOthers(sql))) return undefined
     return this.send()
   }
 
   /** Sends the rows. If that fails, sends them one by one, to find those that the database rejects. */
   async send(): Promise<void> {
-    if (this.sending) return this.sending
-    this.sending = this.sendAll().finally(() => (this.sending = undefined))
+    this.sending ??= this.sendAll().finally(() => (this.sending = undefined))
     return this.sending
   }
 
   private async sendAll(): Promise<void> {
-    const { rows, records, values } = this
-    ;[this.records, this.values] = [[], []]
-    const [first] = records
-    if (!rows || !first) return
+    const { batches } = this
+    this.batches = []
+    for (const batch of batches) await this.sendBatch(batch)
+  }
+
+  private async sendBatch({ rows, records, values }: Batch<Owner>): Promise<void> {
+    const written = records.map(({ row }) => row)
     try {
-      await rows.insertWritten(
-        this.tx,
-        records.map(({ row }) => row),
-        values,
-      )
+      await rows.insertWritten(this.tx, written, values)
     } catch (error) {
-      const metadata = this.tx.dataSource.getMetadata(first.record.constructor)
+      const metadata = this.tx.dataSource.getMetadata(records[0]?.record.constructor ?? Object)
       // Not one of the rows is wrong, but the disk is full, or another request won a deadlock. The transaction may have ended.
       if (!(explainDatabaseError(error, metadata, [metadata]) instanceof ValidationErrors)) throw error
       for (const { record, owner } of records) {
@@ -88,7 +99,7 @@ export class WaitingInserts<Owner> implements Waiting {
 
   /** Whether a statement only reads other tables. */
   private isOfOthers(sql: string): boolean {
-    return /^\s*SELECT\b/i.test(sql) && !sql.includes(this.rows?.table ?? '')
+    return /^\s*SELECT\b/i.test(sql) && !this.batches.some(({ rows }) => sql.includes(rows.table))
   }
 }
 

@@ -61,6 +61,45 @@ describe('kit run FILE', () => {
     expect(errors).to.match(/^Error: no disk\n +at .*src\/jobs\/failing\.ts:5/)
   })
 
+  it('sends no statement past the history of a model, as kit db seed and kit console', async () => {
+    const { folder } = application
+    await kit(folder, ['generate', 'model', 'memo', 'title', '--history'])
+    const write = (path: string, lines: string[]) => writeFileSync(join(folder, path), lines.join('\n'))
+    write('src/seeds.ts', [
+      "import type { EntityManager } from 'typeorm'",
+      "import { Memo } from './models/memo.js'",
+      'export async function seed(tx: EntityManager) {',
+      "  await tx.save(tx.create(Memo, { title: 'seed' }))",
+      '}',
+    ])
+    write('src/jobs/memos.ts', [
+      "import { database } from '../database.js'",
+      "import { Memo } from '../models/memo.js'",
+      "await database.manager.insert(Memo, { title: 'run' })",
+    ])
+    await kit(folder, ['db', 'migrate'])
+    const input = 'await database.query("UPDATE memos SET title = \'console\'")'
+    const runs = [
+      await kit(folder, ['db', 'seed']),
+      await kit(folder, ['run', 'src/jobs/memos.ts']),
+      await kit(folder, ['console'], { input }),
+    ]
+    for (const { output, errors } of runs)
+      expect(output + errors).to.include('This statement would change Memo without an entry in the history')
+    write('src/jobs/memos.ts', [
+      "import { withoutHistory } from 'resource-kit/history'",
+      "import { database } from '../database.js'",
+      "import { Memo } from '../models/memo.js'",
+      "await withoutHistory(database.manager, 'Import of 2026', (tx) => tx.insert(Memo, { title: 'run' }))",
+      "console.log(await database.query('SELECT title FROM memos'))",
+      "console.log(await database.query('SELECT action, reason, source FROM history_entries'))",
+    ])
+    const { output } = await kit(folder, ['run', 'src/jobs/memos.ts'])
+    expect(output.replaceAll(/\s+/g, ' ')).to.equal(
+      "[ { title: 'run' } ] [ { action: 'unrecorded', reason: 'Import of 2026', source: 'kit run src/jobs/memos.ts' } ]",
+    )
+  })
+
   it('reports a missing file, and one outside of src', async () => {
     const fail = async (file: string) => (await kit(application.folder, ['run', file])).errors
     expect(await fail('src/jobs/nigthly.ts')).to.match(/^There is no src\/jobs\/nigthly\.ts in \S+\.$/)

@@ -3,6 +3,7 @@ import { expect } from 'chai'
 import type { ResourceArguments } from '../../../src/generator/arguments/command-line.js'
 import { authActions } from '../../../src/generator/auth-generator.js'
 import { destroy, generate } from '../../../src/generator/files/files.js'
+import { migrationActions } from '../../../src/generator/migration-generator.js'
 import { modelActions, modelDestruction } from '../../../src/generator/model-generator.js'
 import { resourceActions, resourceDestruction } from '../../../src/generator/resource-generator.js'
 import { Application, INDEPENDENT_OF_ENGINE } from '../../support/applications/generated.js'
@@ -22,6 +23,33 @@ const RESOURCES: [name: string, attributes: string[], options: ResourceArguments
   ['api/task', ['title', 'number:string:unique'], { api: true, trash: true }],
   ['setting', ['name'], { singular: true }],
 ]
+
+/** A compiled spec of the application. */
+const PAGE_OF_TWO_USERS = `
+import { expect } from 'chai'
+import { client, isolate } from './support/app.js'
+import { makeUser, signIn } from './support/users.js'
+
+describe('The page of a history', () => {
+  isolate()
+
+  it('shows its readers their own address, and that of nobody else', async () => {
+    const [ada, bob] = [await makeUser(), await makeUser()]
+    await signIn(client, ada)
+    await client.get('/contracts/new')
+    const form = { title: 'A', amount: '1.5', number: 'n1' }
+    const { location } = await client.post('/contracts', { form })
+    const path = location + '/history'
+    const user = (text) => /data-label="User">([^<]*)</.exec(text)?.[1]
+    expect(user((await client.get(path)).text)).to.equal(ada.email)
+    const other = client.another()
+    await signIn(other, bob)
+    const { text } = await other.get(path)
+    expect(user(text)).to.equal(ada.id)
+    expect(text).to.not.include(ada.email)
+  })
+})
+`
 
 describe('Generated resources with --history', () => {
   let app: Application
@@ -61,6 +89,17 @@ describe('Generated resources with --history', () => {
     },
   )
 
+  itOnce('get the same files from kit generate migration, for a model that exists', () => {
+    const actions = migrationActions(app.folder, 'create_history_entries')
+    const paths = actions.map(({ path }) => path)
+    expect(paths).to.have.length(2).and.include('src/models/history_entry.ts')
+    expect(paths.join()).to.match(/migrations\/\d+_create_history_entries\.ts/)
+    const [text] = Object.entries(app.tree()).flatMap(([path, content]) =>
+      path.includes('create_history_entries') ? content : [],
+    )
+    expect(text).to.contain('createTable(historyTable(runner))')
+  })
+
   itOnce('are refused for an existing model and for reserved names', () => {
     const refused: [name: string, options: ResourceArguments, message: string][] = [
       ['memo', { route: ['history:get'] }, '--history adds the handler "history"'],
@@ -82,6 +121,7 @@ describe('Generated resources with --history', () => {
   it('have complete specs that pass, with the contract', function () {
     // It waits for a program, which ends.
     this.timeout(0)
+    app.write('dist/spec/history_page.spec.js', PAGE_OF_TWO_USERS)
     const others = `^(Account|PasswordReset|Registration|Session)Resource ${engine === 'sqlite' ? '' : `|${INDEPENDENT_OF_ENGINE}`}`
     const { passes, failures } = app.reportSpecs('--grep', others, '--invert')
     expect(failures).to.deep.equal([])

@@ -9,7 +9,8 @@ import {
   transaction,
   type Context,
 } from '../../../src/index.js'
-import { forgetHistory, History, HistoryEntry, historyOf } from '../../../src/history/index.js'
+import { forgetHistory, History, HistoryEntry, historyOf, historyTable } from '../../../src/history/index.js'
+import { findTableProblems } from '../../../src/records/participants.js'
 import { databaseWithTables, newDatabase } from '../../support/databases.js'
 import { failure } from '../../support/failure.js'
 import { Site } from '../../support/site.js'
@@ -152,6 +153,38 @@ describe('A declared history', () => {
       return [(await historyOf(ctx, await ctx.find(Page, one.id))).records, all.records]
     })
     expect(response.text).to.include('"masked":true').and.not.include('planted')
+  })
+
+  it('names what its table lacks, and the commands that create it', async () => {
+    const url = await newDatabase()
+    const database = await open(url, [Page, Topic, HistoryEntry])
+    await database.synchronize()
+    await start(database)
+    const runner = database.createQueryRunner()
+    await runner.dropTable('history_entries')
+    expect(await findTableProblems(database)).to.deep.equal([
+      'The table history_entries is missing, so no record with a history can be saved. Run `kit db migrate`. ' +
+        'If no migration creates the table, generate it before: `kit generate migration create_history_entries`.',
+    ])
+    const response = await within(async (ctx) => String(await failure(ctx.save(page('Lost')))))
+    expect(response.text)
+      .to.include('Nothing was saved')
+      .and.include('Run `kit db migrate`.')
+      .and.include('kit generate migration create_history_entries')
+    expect(await database.manager.count(Page)).to.equal(0)
+    const table = historyTable(runner)
+    table.indices = []
+    table.columns = table.columns.filter(({ name }) => name !== 'reason')
+    await runner.createTable(table)
+    expect(await findTableProblems(database)).to.deep.equal([
+      'The table history_entries lacks the column reason. Add it in a migration, as historyTable(runner) has it.',
+      'The table history_entries lacks the index of the pages of a history. Add it in a migration: ' +
+        "await runner.createIndex('history_entries', new TableIndex({ columnNames: ['table_name', 'record_id', 'id'] })).",
+    ])
+    await runner.dropTable('history_entries')
+    await runner.createTable(historyTable(runner))
+    expect(await findTableProblems(database)).to.deep.equal([])
+    await runner.release()
   })
 
   it('cannot be read or forgotten without a declaration, and ages are durations', async () => {

@@ -1,3 +1,4 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { Exclude } from 'class-transformer'
 import { expect } from 'chai'
 import {
@@ -39,6 +40,8 @@ import {
   withoutHistory,
 } from '../../../src/history/index.js'
 import { Job, jobQueue, jobTables, type JobContext, type JobQueue } from '../../../src/jobs/index.js'
+import { channels } from '../../../src/common/channels.js'
+import { captureLog } from '../../../src/testing/index.js'
 import { databaseWithTables } from '../../support/databases.js'
 import { failure } from '../../support/failure.js'
 import { Site } from '../../support/site.js'
@@ -60,8 +63,12 @@ class Author extends Model {
 @Entity('hist_labels')
 @History()
 class Label extends Model {
-  @Column('varchar')
+  @Present()
+  @Column('varchar', { unique: true })
   name!: string
+
+  @Column('decimal', { precision: 10, scale: 2, nullable: true })
+  price?: string | null
 }
 
 @Entity('hist_contracts')
@@ -212,6 +219,22 @@ class Note extends Model {
 
   @Column('varchar')
   owner!: string
+
+  @VersionColumn()
+  lock_version!: number
+}
+
+@Entity('hist_people')
+class Person extends Model {
+  @Column('varchar')
+  name!: string
+}
+
+/** People see those of their name. */
+class PersonPolicy extends Policy<Person> {
+  scope(user?: Person) {
+    return user?.name ? { name: user.name } : nothing
+  }
 }
 
 class NotePolicy extends Policy<Note> {
@@ -272,8 +295,34 @@ class ContractsResource extends BaseResource {
   }
 }
 
+@Resource('/labels', {
+  model: Label,
+  fields: ['name', 'price'],
+  import: { key: 'name' },
+})
+class LabelsResource extends BaseResource {
+  override async create(ctx: Context) {
+    const label = ctx.bind(new Label())
+    const wrong = await ctx.save(label)
+    return wrong ? ctx.respond(wrong) : ctx.respond({ data: label })
+  }
+  override async update(ctx: Context) {
+    const label = ctx.bind(await ctx.find(Label, ctx.params['label_id']))
+    const wrong = await ctx.save(label)
+    return wrong ? ctx.respond(wrong) : ctx.respond({ data: label })
+  }
+}
+
+@Resource('/people', { model: Person, policy: PersonPolicy })
+class PeopleResource extends BaseResource {}
+
 @Resource('/notes', { model: Note, policy: NotePolicy })
 class NotesResource extends BaseResource {
+  override async update(ctx: Context) {
+    const note = ctx.bind(await ctx.authorize(await ctx.find(Note, ctx.params['note_id'])))
+    const wrong = await ctx.save(note)
+    return wrong ? ctx.respond(wrong) : ctx.respond({ data: note })
+  }
   @Route('GET', '/{note_id}/history')
   async history(ctx: Context) {
     const { records } = await historyOf(ctx, await ctx.find(Note, ctx.params['note_id']))
@@ -289,7 +338,7 @@ function reasonIn(ctx: Context): string | undefined {
   return typeof reason === 'string' ? reason : undefined
 }
 
-const models = [Author, Label, Contract, Part, Line, Ring, Recipe, Step, Note, HistoryEntry]
+const models = [Author, Person, Label, Contract, Part, Line, Ring, Recipe, Step, Note, HistoryEntry]
 
 const open = (url: string): Promise<Database> => new Database({ test: { url }, models }, 'test').open()
 
@@ -305,6 +354,7 @@ async function createTables(url: string): Promise<void> {
 }
 
 describe('A model with @History', () => {
+  const log = captureLog()
   let database: Database
   let site: Site
   let jobs: JobQueue
@@ -314,7 +364,7 @@ describe('A model with @History', () => {
 
   before(async () => {
     database = await open(await databaseWithTables('history', createTables))
-    const app = new App({ api: true })
+    const app = new App({ api: true, logger: log.logger })
     app.use(transaction(database))
     jobs = jobQueue(database, { jobs: [Rename] })
     app.extend(jobs)
@@ -324,6 +374,8 @@ describe('A model with @History', () => {
     })
     app.resource(ContractsResource)
     app.resource(NotesResource)
+    app.resource(LabelsResource)
+    app.resource(PeopleResource)
     app.post('/act/{name}', async (ctx: Context) =>
       ctx.respond({ data: { result: (await act(ctx)) ?? null } }),
     )
@@ -507,7 +559,21 @@ describe('A model with @History', () => {
       (await entries({ record_id: id })).at(-1)?.changes.map(({ attribute }) => attribute),
     ).to.deep.equal(['title'])
     const page = (await send('GET', `/contracts/${id}/history`)).text
-    expect(page).to.not.include('planted')
+    // Error pages of development say the most.
+    const app = new App({ env: 'development', api: true, logger: log.logger })
+    app.use(transaction(database))
+    app.post('/refused', (ctx) => ctx.tx.query("UPDATE hist_contracts SET password_digest = 'planted'"))
+    app.post('/failed', async (ctx) => {
+      await ctx.save(Object.assign(await ctx.find(Contract, id), secrets))
+      throw new Error('after the save')
+    })
+    const failing = await Site.open(app)
+    const refused = await failing.post('/refused', { accept: 'json' })
+    const failed = await failing.post('/failed', { accept: 'json' })
+    await failing.close()
+    expect(refused.text).to.include('UPDATE hist_contracts SET password_digest = ?')
+    expect(failed.text).to.include('after the save')
+    for (const text of [page, refused.text, failed.text, log.text()]) expect(text).to.not.include('planted')
   })
 
   it('is read as pages in JSON and XML, the newest first, and a record in the trash has none', async () => {
@@ -526,6 +592,69 @@ describe('A model with @History', () => {
     expect(xml).to.include('<changes><change><attribute>title</attribute>')
     await send('DELETE', `/contracts/${id}`)
     expect((await send('GET', `/contracts/${id}/history`)).status).to.equal(404)
+  })
+
+  it('shows templates the reader, and those whom the policy of the users lets the reader see', async () => {
+    const [ada, twin, bob] = ['Ada', 'Ada', 'Bob'].map((name) => Object.assign(new Person(), { name }))
+    const people = [ada, twin, bob].flatMap((person) => person ?? [])
+    await database.manager.save(people)
+    const robots = [new Line(), new Line()].map((line) => Object.assign(line, { id: crypto.randomUUID() }))
+    const id = await create({ title: 'By nobody' })
+    for (user of [...people, ...robots]) await send('PUT', `/contracts/${id}`, { title: `By ${user.id}` })
+    const seenBy = async (reader: { id: string } | undefined) => {
+      user = reader
+      const response = await within(async (ctx) => {
+        const { records } = await historyOf(ctx, await ctx.find(Contract, id))
+        return [JSON.stringify(records).includes('"user":'), ...records.map((entry) => entry.user?.id)]
+      })
+      return JSON.parse(response.text).result
+    }
+    expect(await seenBy(ada)).to.deep.equal([false, null, null, null, twin?.id, ada?.id, null])
+    expect(await seenBy(undefined)).to.deep.equal([false, ...Array.from({ length: 6 }, () => null)])
+    // The model of the robots has no policy, and none of them has a row.
+    await within(async (ctx) => {
+      const [first] = robots
+      const part = Object.assign(new Part(), { contract_id: id })
+      await ctx.save(part)
+      await ctx.unscoped.save(Object.assign(new Line(), { id: first?.id, text: 'robot', part_id: part.id }))
+    })
+    expect(await seenBy(robots[0])).to.deep.equal([false, null, robots[0]?.id, null, null, null, null])
+    expect(await seenBy(robots[1])).to.deep.equal([false, ...Array.from({ length: 6 }, () => null)])
+  })
+
+  it('ends the message of a form that is out of date with who and when', async () => {
+    user = { id: 'ada' }
+    const note = Object.assign(new Note(), { title: 'one', owner: 'ada' })
+    await within(async (ctx) => ctx.unscoped.save(note))
+    const path = `/notes/${note.id}`
+    const messageAfter = async (work: () => Promise<unknown>) => {
+      user = { id: 'ada' }
+      const { lock_version } = await database.manager.findOneByOrFail(Note, { id: note.id })
+      await work()
+      user = { id: 'ada' }
+      const { status, json } = await send('PUT', path, { title: 'mine', lock_version })
+      expect(status, JSON.stringify(json)).to.equal(409)
+      expect(json.codes.base).to.deep.equal(['stale'])
+      return String(json.errors.base)
+    }
+    const time = String.raw`[A-Z][a-z]+ \d+, \d{4}, .+\.$`
+    const save = (title: string) => within(async (ctx) => ctx.unscoped.save(Object.assign(note, { title })))
+    expect(await messageAfter(() => save('by me'))).to.match(
+      new RegExp(`replace the current values\\. Last changed by you, ${time}`),
+    )
+    const byAnother = await messageAfter(() => {
+      user = { id: 'bob' }
+      return save('by another')
+    })
+    expect(byAnother)
+      .to.match(new RegExp(`Last changed by another user, ${time}`))
+      .and.not.include('bob')
+    const byNobody = await messageAfter(() => {
+      user = undefined
+      return save('by nobody')
+    })
+    expect(byNobody).to.match(new RegExp(`Last changed without a user, ${time}`))
+    await within(async (ctx) => forgetHistory(ctx, { olderThan: 0, model: Note }))
   })
 
   it('asks the policy of the model for `history`', async () => {
@@ -635,6 +764,10 @@ describe('A model with @History', () => {
     const entry = (await entries({ record_id: label.id })).at(-1)
     expect(entry).to.deep.include({ source: 'Rename', user_id: null, reason: 'Nightly' })
     expect(entry?.request_id).to.be.a('string')
+    for (const field of [{ name: 'rename', msg: 'job finished' }, { path: '/act/run' }])
+      expect(
+        log.lines.findLast((line) => Object.entries(field).every(([name, value]) => line[name] === value)),
+      ).to.include({ entries: 1 })
   })
 
   it('keeps each `from` the `to` before, and no entry without its change, under concurrent requests', async () => {
@@ -743,6 +876,39 @@ describe('A model with @History', () => {
           ),
         ),
       ).to.include('needs a reason')
+  })
+
+  it('has the entries of an import, which are sent together, or none of them', async () => {
+    const statements: string[] = []
+    const listen = (message: unknown) => void statements.push(String(Reflect.get(Object(message), 'sql')))
+    const send = (lines: string[]) =>
+      site.post('/labels/import', {
+        body: ['name,price', ...lines].join('\n'),
+        accept: 'json',
+        headers: { 'Content-Type': 'text/csv' },
+      })
+    const lines = Array.from({ length: 600 }, (_, index) => `import ${index},${index}.5`)
+    const before = await database.manager.count(HistoryEntry)
+    expect((await send([...lines, 'wrong,x'])).status).to.equal(422)
+    expect(await database.manager.count(HistoryEntry)).to.equal(before)
+    subscribe(channels.query.name, listen)
+    const { json } = await send(lines)
+    unsubscribe(channels.query.name, listen)
+    expect(json).to.include({ created: 600, updated: 0 })
+    expect(
+      statements.filter((sql) => /^(INSERT|SAVEPOINT)/.test(sql) || sql.includes(' WHERE ')),
+    ).to.have.length.below(12)
+    const made = await entries({ table_name: 'hist_labels', source: 'LabelsResource.create' })
+    expect(made).to.have.length(600)
+    expect(made.find(({ changes }) => changes[0]?.to === 'import 7')?.changes[1]).to.deep.equal(
+      change('price', null, '7.50'),
+    )
+    expect((await send(['import 7,1', 'another,', 'import 8,2'])).json).to.include({ created: 1, updated: 2 })
+    const later = (await entries({ table_name: 'hist_labels' })).slice(-3)
+    expect(later.map(({ action }) => action).toSorted()).to.deep.equal(['create', 'update', 'update'])
+    expect(later.find(({ changes }) => changes[0]?.to === '1.00')?.changes).to.deep.equal([
+      change('price', '7.50', '1.00'),
+    ])
   })
 
   it('forgets old entries, and those of a record', async () => {

@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import { Column, Entity, JoinColumn, ManyToOne } from 'typeorm'
 import { columnTypes } from '../../../src/models/attributes/kinds.js'
 import { App, Database, Model, transaction, type Context } from '../../../src/index.js'
+import { HistoryEntry } from '../../../src/history/index.js'
 import { captureLog } from '../../../src/testing/index.js'
 import { newDatabase } from '../../support/databases.js'
 import { Site } from '../../support/site.js'
@@ -62,6 +63,7 @@ describe('A query of a model without a migration', () => {
     'insert a column': (ctx) => ctx.tx.insert(Gauge, { rank: 1 }),
     'select a table': (ctx) => ctx.findAll(Dial),
     'select columns with long names': (ctx) => ctx.findAll(Parcel),
+    'select the entries of a history': (ctx) => ctx.findAll(HistoryEntry),
     'neither a model': (ctx) => ctx.tx.query('SELECT * FROM nowhere'),
   }
   const commands: Record<string, string | undefined> = {
@@ -71,6 +73,7 @@ describe('A query of a model without a migration', () => {
       'npx kit generate migration add_columns_to_parcels recipient_name:string recipient_postal_code:string',
     'select a table': 'npx kit generate migration create_dials title:text maker:references:owner',
   }
+  commands['select the entries of a history'] = 'npx kit generate migration create_history_entries'
   commands['insert a column'] = commands['select a column']
 
   /** The details of the errors of a request. */
@@ -79,7 +82,7 @@ describe('A query of a model without a migration', () => {
     const old = await new Database({ test: { url }, models: [Owner, OldGauge, OldParcel] }, 'test').open()
     await old.synchronize()
     await old.close()
-    const settings = { [env]: { url }, models: [Owner, Gauge, Dial, Parcel] }
+    const settings = { [env]: { url }, models: [Owner, Gauge, Dial, Parcel, HistoryEntry] }
     const app = new App({ api: true, logger: captureLog().logger, env })
     app.use(transaction(new Database(settings, env)))
     app.get('/', async (ctx) => void (ctx.body = await handlers[what]?.(ctx)))
@@ -96,7 +99,7 @@ describe('A query of a model without a migration', () => {
   for (const what of Object.keys(handlers)) {
     it(`has an error with the command that generates it, in development: ${what}`, async () => {
       const text = await detail('development', what)
-      expect(text).to.match(/rank|recipient|dials|nowhere/)
+      expect(text).to.match(/rank|recipient|dials|history_entries|nowhere/)
       expect(/ Generate the migration: (.*)$/.exec(text)?.[1]).to.equal(commands[what])
     })
   }

@@ -5,6 +5,7 @@ import type { Database } from '../../database/database.js'
 import { createDatabase, dropDatabase, placeOf, fileOf } from '../../database/engines/create-drop.js'
 import { findIndexesOfTrash, type UniqueIndex } from '../../records/unique-indexes.js'
 import { findCrossings, findWideIndexes, type Crossing, type WideIndex } from '../../records/crossings.js'
+import { findTableProblems } from '../../records/participants.js'
 import { declaredLists, findListWarnings } from '../../records/lists/list-warnings.js'
 import { currentEnvironment } from '../../common/environment.js'
 import { CommandError } from '../../command-errors.js'
@@ -60,7 +61,7 @@ const STEPS: Step[] = [
     name: 'check',
     summary: 'list missing indexes, and references that leave their parent',
     description:
-      'Lists the indexes that the lists with @Queryable need and the database lacks: for each column that a list sorts by, or filters by eq or prefix. Also lists the columns of cursor pages that do not have milliseconds, and counts the stored references to records of other parents (`@Within`). Notes name unique indexes over all parents. The exit status is 1 if it finds one.',
+      'Lists the indexes that the lists with @Queryable need and the database lacks: for each column that a list sorts by, or filters by eq or prefix. Also lists the columns of cursor pages that do not have milliseconds, and counts the stored references to records of other parents (`@Within`), and names what the table of a history lacks. Notes name unique indexes over all parents. The exit status is 1 if it finds one.',
     needsDatabase: true,
     run: check,
   },
@@ -209,10 +210,11 @@ async function check(database: Database): Promise<void> {
   const warnings = await findListWarnings(database, declaredLists(database, routes))
   const problems = warnings.flatMap(({ list, problems }) => problems.map((problem) => `${list}: ${problem}`))
   const crossings = (await findCrossings(database)).map(describeCrossing)
-  for (const problem of [...problems, ...crossings]) console.log(problem)
+  const tables = await findTableProblems(database)
+  for (const problem of [...problems, ...crossings, ...tables]) console.log(problem)
   for (const index of await findWideIndexes(database)) console.log(describeIndex(index))
   for (const index of await findIndexesOfTrash(database)) console.log(describeTrashIndex(index))
-  const count = problems.length + crossings.length
+  const count = problems.length + crossings.length + tables.length
   if (count > 0) throw new CommandError(`The database has ${count} ${count === 1 ? 'problem' : 'problems'}.`)
   console.log('The database has all indexes that the lists need.')
 }

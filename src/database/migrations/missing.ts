@@ -24,6 +24,8 @@ export async function missingMigrations(database: Database, sql: string): Promis
 }
 
 function commandFor({ tableName }: EntityMetadata, columns: ColumnMetadata[], exists: boolean): string {
+  // The generator knows the columns and the index of this table.
+  if (tableName === 'history_entries' && !exists) return 'npx kit generate migration create_history_entries'
   const named = columns.filter(({ databaseName: name }) => exists || !AUTOMATIC.includes(name))
   const names = named.map(({ databaseName }) => databaseName)
   const added = `add_${names.join('_and_')}_to_${tableName}`
