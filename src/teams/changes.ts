@@ -1,4 +1,4 @@
-import { EntityManager, MoreThan, Not } from 'typeorm'
+import { EntityManager, In, MoreThan, Not } from 'typeorm'
 import {
   inTransaction,
   lockOption,
@@ -159,8 +159,11 @@ export class Changes {
       if (role !== present && (await this.isLastOwner(tx, team, present))) return lastOwner()
       membership.role = String(role)
       const rejected = await writeGuarded(membership, (record) => ctx.save(record))
-      if (!rejected && user.id === membership.user_id) this.access.roles.assume(user, team, membership)
-      return rejected
+      if (rejected) return rejected
+      const { roles } = this.access
+      await this.withdraw(ctx, membership, { role: In(roles.names.slice(0, roles.rank(role))) })
+      if (user.id === membership.user_id) roles.assume(user, team, membership)
+      return undefined
     })
   }
 
@@ -177,7 +180,15 @@ export class Changes {
       if (user.id === record.user_id) this.access.roles.assume(user, team)
       const own = { [this.access.key]: team, user_id: record.user_id }
       if (tokens) await writeInBulk(ctx, 'No longer a member', (bulk) => bulk.delete(tokens, own))
+      await this.withdraw(ctx, record as Membership)
     })
+  }
+
+  /** Withdraws the invitations of a member that this member could not send any more: they would be a way back. */
+  private async withdraw(ctx: Context, member: Membership, which: object = {}): Promise<void> {
+    const { key } = this.access
+    const sent = { [key]: Reflect.get(member, key), inviter_id: member.user_id, ...which }
+    await writeInBulk(ctx, 'No longer permitted', (bulk) => bulk.delete(this.options.invitation, sent))
   }
 
   /** Finds a membership as it is now, also in a transaction that has read earlier. */

@@ -171,6 +171,20 @@ describe('The members of teams', () => {
       expect(await company.roleOf(stranger)).to.equal(undefined)
     })
 
+    it('not any more by somebody who has been removed, or above the role to which somebody was lowered', async () => {
+      const [removed, lowered] = [await company.makeMember('manager'), await company.makeMember('manager')]
+      await company.invite(removed, 'own-second-address@example.com', 'manager')
+      for (const role of ['manager', 'viewer']) await company.invite(lowered, `${role}@example.com`, role)
+      await company.invite(owner, stranger.email, 'clerk')
+      const open = async () => (await manager().find(Invitation)).map(({ email }) => email).toSorted()
+      expect((await company.change(owner, lowered, 'clerk')).status).to.equal(200)
+      expect(await open()).to.deep.equal(
+        ['own-second-address@example.com', stranger.email, 'viewer@example.com'].toSorted(),
+      )
+      expect((await company.remove(owner, removed)).status).to.equal(200)
+      expect(await open()).to.deep.equal([stranger.email, 'viewer@example.com'].toSorted())
+    })
+
     it('without a change of the role if they are members already', async () => {
       await company.invite(owner, stranger.email, 'owner')
       await company.join(stranger, 'viewer')
