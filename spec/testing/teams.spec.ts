@@ -160,6 +160,18 @@ describe('Specs of teams', () => {
         expect(failure).to.match(message)
       })
 
+    it('also finds what a route without a resource tells', async () => {
+      await company.close()
+      company = await Company.open({}, (app) => {
+        app.get('/branches/{branch_id}/report', async (ctx) => {
+          await ctx.find(Branch, ctx.params['branch_id'])
+          ctx.body = { names: (await ctx.tx.find(Customer)).map(({ name }) => name) }
+        })
+      })
+      const [failure] = await failures('GET /branches/{branch_id}/report')
+      expect(failure).to.match(/It shows "name/)
+    })
+
     it('finds a unique index over all teams', async () => {
       const route = 'POST /branches/{branch_id}/items'
       await company.close()

@@ -57,9 +57,16 @@ function membersIn({ app }: Client) {
 
 function routesOf(client: Client): DeclaredRoute[] {
   const { team } = membersIn(client)
+  const known = placesByParam(client)
   return client.app.routes.filter(
-    (route) => route.isWritten && placesOf(route).some(({ model }) => model === team),
+    (route) => route.isWritten && placesOf(route, known).some(({ model }) => model === team),
   )
+}
+
+/** The records to which the parameters of resources lead. A route without a resource has parameters of the same names. */
+function placesByParam({ app }: Client): ReadonlyMap<string, Place> {
+  const places = app.routes.flatMap((route) => placesOf(route)).filter(({ property }) => property === 'id')
+  return new Map(places.map((place) => [place.param, place]))
 }
 
 /** A parameter of a path, and the record whose property it has. */
@@ -69,14 +76,23 @@ interface Place {
   model: new () => Model
 }
 
-/** The parameters of a route that belong to records, and to the file of a record. */
-function placesOf({ parents, pattern, resource }: DeclaredRoute): Place[] {
+/**
+ * The parameters of a route that belong to records, and to the file of a record.
+ *
+ * @param known the records of parameters, for a route without a resource
+ */
+function placesOf(
+  { parents, pattern, resource }: DeclaredRoute,
+  known?: ReadonlyMap<string, Place>,
+): Place[] {
   const { model, param, itemKey = 'id' } = resource ?? {}
   const file = { model, param: 'stored_file_id', property: model && fileOf(model)?.column }
   const all = [...parents, { model, param, property: itemKey }, file].flatMap((place) =>
     place.model && place.param !== undefined && place.property ? [place as Place] : [],
   )
-  return pattern.params.flatMap((name) => all.find((place) => place.param === name) ?? [])
+  return pattern.params.flatMap(
+    (name) => all.find((place) => place.param === name) ?? (resource ? [] : (known?.get(name) ?? [])),
+  )
 }
 
 /** The values of the parameters in a path. */
@@ -215,7 +231,7 @@ class Walk {
     inTrash: boolean,
     isNew: boolean,
   ): Promise<Params> {
-    const places = placesOf(route)
+    const places = placesOf(route, placesByParam(side.client))
     const model = route.resource?.model as (new () => Model) | undefined
     const hasItem = model !== side.team.constructor && places.some((place) => place.model === model)
     const item = model && hasItem && isNew ? await side.make(model) : undefined
