@@ -77,8 +77,8 @@ export class Factory {
    * Saves a record that was built or made, as `ctx.save` does: with the rules and hooks of its model, and without policies.
    *
    * @example
-   * product.price = '0.00'
-   * expect((await factory.save(product))?.codes).to.deep.equal({ price: ['isPositive'] })
+   * const post = factory.build(Post, { title: ' ' })
+   * expect((await factory.save(post))?.codes).to.deep.equal({ title: ['present'] })
    * @returns the errors; undefined if the record was saved
    */
   save(record: Model): Promise<ValidationErrors | undefined> {

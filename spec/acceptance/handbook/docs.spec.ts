@@ -342,7 +342,7 @@ import {
   type SessionStore, ValidationErrors,
 } from 'resource-kit'
 import {
-  captureLog, Client, describeIsolation, describePolicy, describeResource, expectQueries, Factory, Isolation, sampleFile, signInFor, testApplication,
+  brokenRules, captureLog, Client, describeIsolation, describePolicy, describeResource, expectQueries, Factory, Isolation, sampleFile, signInFor, testApplication,
 } from 'resource-kit/testing'
 import { expect } from 'chai'
 import {
