@@ -1,4 +1,4 @@
-import { sizeText, type FileProblem } from '../extension.js'
+import { mediaTypeName, sizeText, type FileProblem } from '../extension.js'
 import type { Declaration } from './declaration.js'
 import type { FileRow } from './stored-file.js'
 
@@ -17,7 +17,7 @@ export function problemOfFile(
     return { rule: 'file_size', reason: 'is too large', text: 'validation.file_too_large', values }
   }
   if (types.length > 0 && !types.includes(file.content_type)) {
-    const values = { types: types.join(', '), found: file.content_type }
+    const values = { types: types.map(mediaTypeName).join(', '), found: mediaTypeName(file.content_type) }
     return { rule: 'file_type', reason: `is ${file.content_type}, which is not accepted`, values }
   }
   if (Number(file.width) * Number(file.height) <= maxPixels) return undefined

@@ -165,9 +165,7 @@ describe('Stored files of a resource', () => {
 
     it('name the attribute, and what is allowed and found', async () => {
       const { json } = await post(formWith({ name: 'x' }, [['photo', 'x.png', 'text']]))
-      expect(json.errors.photo).to.deep.equal([
-        'Photo is text/plain, and may only be image/jpeg, image/png, image/gif.',
-      ])
+      expect(json.errors.photo).to.deep.equal(['Photo is text, and may only be JPEG, PNG, GIF.'])
     })
 
     it('are dropped by a request that csrf() rejects', async () => {

@@ -1,3 +1,4 @@
+import { mediaTypeName } from '../../common/media-type-name.js'
 import { tokenOf, type FileAttribute, type ShownFile } from '../../models/attributes/file-attributes.js'
 import { sizeText } from '../../http/body/rejected-files.js'
 import { attributes, html, inputTag, type Html } from '../html.js'
@@ -5,16 +6,6 @@ import { Fields, type FieldOptions } from './fields.js'
 import { hiddenField } from './hidden-fields.js'
 import type { ValidationErrors } from '../../errors.js'
 import type { ViewContext } from '../view-context.js'
-
-/** The names of media types in hints. Others are written as they are. */
-const TYPE_NAMES: Partial<Record<string, string>> = {
-  'image/webp': 'WebP',
-  'image/svg+xml': 'SVG',
-  'audio/mpeg': 'MP3',
-  'video/webm': 'WebM',
-  'audio/ogg': 'Ogg',
-  'text/plain': 'text',
-}
 
 /** A field with stored files: the current ones, the input for new ones, and boxes that remove files. */
 export class FileField extends Fields {
@@ -122,7 +113,7 @@ export class FileField extends Fields {
   private hint({ types, maxSize }: FileAttribute): string {
     const max = sizeText(maxSize)
     if (types.length === 0) return this.context.t('kit.file_hint_any', { max })
-    const names = types.map((type) => TYPE_NAMES[type] ?? type.replace(/^.*\//, '').toUpperCase())
+    const names = types.map(mediaTypeName)
     const list = new Intl.ListFormat(this.context.locale, { type: 'disjunction' }).format(names)
     return this.context.t('kit.file_hint', { types: list, max })
   }
