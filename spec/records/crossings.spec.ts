@@ -81,21 +81,27 @@ describe('Records within a parent', () => {
     await own.migrate()
     expect(await findWideIndexes(own)).to.deep.equal([])
     const runner = own.createQueryRunner()
+    await runner.query('ALTER TABLE customers ADD COLUMN token_hash varchar(64)')
     for (const [table, ...columnNames] of [
       ['customers', 'branch_id', 'name'],
+      ['customers', 'token_hash'],
       ['rentals', 'customer_id', 'number'],
       ['branches', 'name'],
       ['labels', 'name'],
     ] as const)
       await runner.createIndex(
         table,
-        new TableIndex({ name: `${table}_unique`, columnNames: [...columnNames], isUnique: true }),
+        new TableIndex({
+          name: `${table}_${columnNames.length}_unique`,
+          columnNames: [...columnNames],
+          isUnique: true,
+        }),
       )
     await runner.release()
     const found = await findWideIndexes(own)
     await own.close()
     expect(found).to.deep.equal([
-      { table: 'labels', name: 'labels_unique', columns: ['name'], keys: ['branch_id'] },
+      { table: 'labels', name: 'labels_1_unique', columns: ['name'], keys: ['branch_id'] },
     ])
   })
 })

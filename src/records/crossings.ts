@@ -1,5 +1,6 @@
 import type { DataSource, EntityMetadata, SelectQueryBuilder, ObjectLiteral } from 'typeorm'
 import type { RelationMetadata } from 'typeorm/metadata/RelationMetadata.js'
+import { isSecretAttribute } from '../naming/secret-names.js'
 import { uniqueIndexesOf } from './unique-indexes.js'
 import { chainsOf, commonOf, enclosuresOf, waysOf, type Chain, type Common } from './within.js'
 
@@ -48,8 +49,10 @@ export async function findWideIndexes(dataSource: DataSource): Promise<WideIndex
       const keys = enclosuresOf(metadata).map(({ key }) => key.databaseName)
       const indexes = keys.length > 0 ? await uniqueIndexesOf(runner, metadata) : []
       const inside = new Set([...keys, ...keysInside(metadata)])
+      // Nobody can send a value of a secret, such as the digest of a token.
       for (const { table, name, columns } of indexes)
-        if (!columns.some((column) => inside.has(column))) found.push({ table, name, columns, keys })
+        if (!columns.some((column) => inside.has(column) || isSecretAttribute(column)))
+          found.push({ table, name, columns, keys })
     }
     return found
   } finally {
