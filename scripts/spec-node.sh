@@ -7,6 +7,8 @@ suite=${2:-}
 cd "$(dirname "$0")/.."
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+# Some specs run commands as another user.
+chmod 755 "$folder"
 
 # The package of this platform has node. Of the two versions of the driver, 13 runs here: it has binaries for each version of Node but
 # 20, which runs all other specs with version 12.

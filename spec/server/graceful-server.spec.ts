@@ -104,7 +104,8 @@ describe('GracefulServer', () => {
       ['requests with an unknown expectation', 'Expect: 200-ok\r\n'],
     ] as const)
       it(`closes the connection of a client that sends more than a hundred that wait: ${what}`, async () => {
-        const closed = once(socket, 'close')
+        // The server may reset the connection, because it does not read all of it.
+        const closed = new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve))
         socket.on('end', () => socket.end())
         socket.write(gets(2000, more))
         await closed
@@ -131,7 +132,7 @@ describe('GracefulServer', () => {
       let closed = 0
       for (const [, res] of begun) res.on('close', () => (closed += 1))
       socket.destroy()
-      await until(() => closed === 8)
+      await until(() => closed >= 8)
       await new Promise(setImmediate)
       expect(closed).to.equal(8)
     })

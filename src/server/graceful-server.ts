@@ -89,9 +89,9 @@ export class GracefulServer {
       socket.once('close', () => {
         state.waiting = []
         this.connections.delete(socket)
-        // Node closes only the response that is being sent. The others would keep their files and streams
-        // open.
-        for (const res of state.inFlight) if (!res.socket) res.destroy().emit('close')
+        // Node 20 and 22 close only the response that is being sent. The others would keep their files and
+        // streams open.
+        for (const res of state.inFlight) if (!res.socket && !res.destroyed) res.destroy().emit('close')
       })
     })
   }

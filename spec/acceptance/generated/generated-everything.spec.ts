@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { parse } from 'yaml'
+import { wordsOf } from '../../support/documentation/output.js'
 import { unformatted } from '../../support/formatted.js'
 import { environment, kit, newApplication } from '../../support/kit.js'
 
@@ -16,7 +17,11 @@ const steps = [
     'Trash',
   ],
   ['resource product title price:decimal --trash --csv --bulk destroy', 'resource product', 'Many records'],
-  ['resource album title cover:image --spec full', 'resource album', 'Files'],
+  [
+    'resource album title cover:image --nested "track name seconds:int" --history --spec full',
+    'resource album',
+    'Files',
+  ],
   ['job clean_up days:int --schedule @daily', 'job clean_up', 'Jobs'],
 ] as const
 
@@ -45,7 +50,7 @@ describe('A generated application with everything', () => {
   for (const [words, , title] of steps) {
     it(`is formatted after kit generate ${words}, and AGENTS.md says what is new`, async () => {
       expect(agents()).not.to.include(`- **${title}.**`)
-      const { status, errors } = await kit(folder, ['generate', ...words.split(' ')])
+      const { status, errors } = await kit(folder, ['generate', ...wordsOf(words)])
       expect(status, errors).to.equal(0)
       expect(agents()).to.include(`- **${title}.**`)
       const names = git('ls-files', '--modified', '--others', '--exclude-standard').trim().split('\n')
