@@ -277,12 +277,17 @@ function stepsOf(folder: string, plan: ResourcePlan, options: ResourceArguments)
 
 /** The steps of the first model with files, or with a history. */
 export function setUpSteps(folder: string, plan: ResourcePlan, options: ResourceArguments): FileAction[] {
-  const own = `src/models/${plan.model.singular}.ts`
+  const own = ownModels(plan)
   const before = migrationsBefore(folder, plan.attributes)
   return [
-    ...fileSteps(folder, plan.attributes, options, own),
-    ...historySteps(folder, options, [own], before),
+    ...fileSteps(folder, plan.attributes, options, own[0]),
+    ...historySteps(folder, options, own, before),
   ]
+}
+
+/** The files of the model of a plan, and of those of its lines. */
+function ownModels({ model, nested }: ResourcePlan): string[] {
+  return [model, ...nested.map(({ names }) => names)].map(({ singular }) => `src/models/${singular}.ts`)
 }
 
 /** Renders those of some files that a command writes. */
@@ -307,7 +312,7 @@ export function filesOf(
     history: plan.hasHistory,
     trash: plan.hasTrash,
   }
-  const historyBefore = plan.hasHistory && isFirstHistory(folder, [`src/models/${model.singular}.ts`]) ? 1 : 0
+  const historyBefore = plan.hasHistory && isFirstHistory(folder, ownModels(plan)) ? 1 : 0
   const migration = migrationNames(
     folder,
     `create_${names.plural}`,
