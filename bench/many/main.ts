@@ -1,6 +1,7 @@
 import 'reflect-metadata'
 import { rmSync } from 'node:fs'
 import { Readable, Transform } from 'node:stream'
+import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { validate } from 'class-validator'
 import { parse } from 'csv-parse'
@@ -211,10 +212,16 @@ async function measureBeside(size: number): Promise<void> {
     () => (seconds = (performance.now() - from) / 1000),
   )
   let waited = 0
-  const body = JSON.stringify({ sku: 'beside', name: 'Beside' })
-  const posting = send('/parts', body, asJson)
-    .catch(() => '503')
-    .then(() => (waited = (performance.now() - from) / 1000))
+  const post = async (): Promise<void> => {
+    for (let number = 0; seconds === undefined; number += 1) {
+      const start = performance.now()
+      const body = JSON.stringify({ sku: `beside ${number}`, name: 'Beside' })
+      await send('/parts', body, asJson).catch(() => undefined)
+      waited = Math.max(waited, (performance.now() - start) / 1000)
+      await delay(100)
+    }
+  }
+  const posting = post()
   while (seconds === undefined) {
     const start = performance.now()
     await send('/parts?per_page=1')
@@ -225,7 +232,7 @@ async function measureBeside(size: number): Promise<void> {
   const p99 = reads.toSorted((a, b) => a - b)[Math.floor(reads.length * 0.99)] ?? 0
   console.log(
     `import of ${size} lines: ${seconds.toFixed(1)} s, ${((user + system) / 1e6).toFixed(1)} s CPU with ${reads.length} reads ` +
-      `beside it (p99 ${p99.toFixed(0)} ms); a POST waits ${waited.toFixed(1)} s`,
+      `beside it (p99 ${p99.toFixed(0)} ms); a POST waits ${waited.toFixed(1)} s at most`,
   )
 }
 await app.close()
