@@ -161,7 +161,8 @@ export class Changes {
       const rejected = await writeGuarded(membership, (record) => ctx.save(record))
       if (rejected) return rejected
       const { roles } = this.access
-      await this.withdraw(ctx, membership, { role: In(roles.names.slice(0, roles.rank(role))) })
+      const above = roles.names.slice(0, roles.rank(role))
+      if (above.length > 0) await this.withdraw(ctx, membership, { role: In(above) })
       if (user.id === membership.user_id) roles.assume(user, team, membership)
       return undefined
     })
